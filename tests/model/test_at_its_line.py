@@ -146,7 +146,7 @@ def of_defaults(defaults: dict[str, Any], **config: Any) -> dict[str, dict[str, 
         (
             {"config": {"retention.ms": "2d"}},
             {"segment.ms": "30d"},
-            "TOPIC_RETENTION group all/{}.config[segment.ms] = 30d: more than retention.ms (2d), and whole segments",
+            "TOPIC_RETENTION group all/{}.config[segment.ms] = 30d: more than retention.ms (2d): Kafka deletes",
         ),
         (
             {"config": {"min.compaction.lag.ms": "2h"}},

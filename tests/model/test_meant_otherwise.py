@@ -47,7 +47,7 @@ def reported(rows: Sequence[Row], folder: Path) -> None:
             ),
             (
                 config("log.message.timestamp.before.max.ms", 60000),
-                "LIMIT_MEANT group kafka/kafka_config[log.message.timestamp.before.max.ms] = 60000: producers try",
+                "LIMIT_MEANT group kafka/kafka_config[log.message.timestamp.before.max.ms] = 60000: producers retry",
             ),
             (
                 config("replica.lag.time.max.ms", 400),
@@ -127,7 +127,7 @@ def test_a_job_that_is_killed_before_its_interval_ends(
         (
             "lab",
             config("socket.request.max.bytes", 1_000_000),
-            ": a batch comes in one request, and brokers end the connection of a larger one (",
+            ": a batch is one request, and brokers close the connection if it is too large (",
         ),
     ],
 )

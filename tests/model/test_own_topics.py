@@ -39,18 +39,19 @@ MIRROR = acls(("CREATE", "topic", "mm2-", "prefixed"), ("CREATE", "topic", "west
 @pytest.mark.parametrize(
     ("variables", "wanted"),
     [
-        (pruned("totals-*", {"streams": "totals"}), "totals-*: it has changelogs and repartition topics of Kafka "
-         "Streams' totals (kafka_users[orders]): nobody declares them, so every run would delete them; write more of"),
-        (pruned("tot*", {"streams": "totals"}), "tot*: it has changelogs and repartition topics"),
-        (pruned("west.*", TARGET), "west.*: it has what the mirror of kafka_users[orders] makes of the topics of west"),
-        (pruned("we*", TARGET), "we*: it has what the mirror of kafka_users[orders] makes of the topics of west"),
-        (pruned("mm2-*", {"mirror_maker": "source"}), "mm2-*: it has what the mirror of kafka_users[orders] keeps"),
-        (pruned("heartbeats", TARGET), "heartbeats: it has what the mirror of kafka_users[orders] keeps"),
+        (pruned("totals-*", {"streams": "totals"}), "totals-*: matches changelogs and repartition topics of the "
+         "Kafka Streams application totals (kafka_users[orders]): the inventory does not declare them, so every run "
+         "would delete them; write more of"),
+        (pruned("tot*", {"streams": "totals"}), "tot*: matches changelogs and repartition topics"),
+        (pruned("west.*", TARGET), "west.*: matches topics of west that the mirror of kafka_users[orders] copies"),
+        (pruned("we*", TARGET), "we*: matches topics of west that the mirror of kafka_users[orders] copies"),
+        (pruned("mm2-*", {"mirror_maker": "source"}), "mm2-*: matches internal topics of the mirror of"),
+        (pruned("heartbeats", TARGET), "heartbeats: matches internal topics of the mirror of kafka_users[orders]"),
         (pruned("etl-*", {"connect": "etl", "topics": ["etl-a", "etl-b", "etl-c"]}),
-         "etl-*: it has topics in which Connect keeps its state (kafka_users[orders])"),
-        (pruned("totals*", **STREAMER), "totals*: it has changelogs and repartition topics of Kafka Streams' totals "
-         "(kafka_acls[User:streamer])"),
-        (pruned("west.*", **MIRROR), "west.*: it has what the mirror of kafka_acls[User:streamer] makes"),
+         "etl-*: matches topics in which Connect keeps its state (kafka_users[orders])"),
+        (pruned("totals*", **STREAMER), "totals*: matches changelogs and repartition topics of the Kafka Streams "
+         "application totals (kafka_acls[User:streamer])"),
+        (pruned("west.*", **MIRROR), "west.*: matches topics of west that the mirror of kafka_acls[User:streamer]"),
     ],
 )  # fmt: skip
 def test_no_scope_has_what_applications_make(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:

@@ -124,8 +124,8 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "stretch3",
             {},
             kafka(kafka_replication_factor=5, kafka_min_insync_replicas=3),
-            "TOPIC_DATACENTER_STOPS group all/kafka_topic_defaults.profile = event_log: it asks for 4 of 5 replicas "
-            "in sync, whatever kafka_min_insync_replicas (3) says: with a datacenter 3 of its 5 replicas remain",
+            "TOPIC_DATACENTER_STOPS group all/kafka_topic_defaults.profile = event_log: the profile requires 4 of "
+            "5 in-sync replicas, and overrides kafka_min_insync_replicas (3), but without a datacenter 3 remain",
             "set config[min.insync.replicas] to 3",
         ),
         # A dict of the project that the site has as a whole.
@@ -235,9 +235,9 @@ def test_the_user_who_has_the_rights_of_a_job_is_named(tmp_path: Path) -> None:
     assert wrong != text
     lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory="dc2", files={f"{folder}/a.yml": wrong})))[1]
     assert [line for line in lines if "RACK_UNEVEN" not in line] == [
-        "JOB_ACL group spark_consumer/spark_job_jobs[project_orders].config.kafka: it logs in as count_words, "
-        "and what it needs (READ on topic orders, READ on group project_orders, WRITE on topic orders-dead) "
-        "project_orders may do; log in as project_orders, as by kafka_login('project_orders')"
+        "JOB_ACL group spark_consumer/spark_job_jobs[project_orders].config.kafka: the job logs in as "
+        "count_words, but project_orders has the permissions it needs (READ on topic orders, READ on group "
+        "project_orders, WRITE on topic orders-dead); log in as project_orders, as by kafka_login('project_orders')"
     ]
 
 

@@ -78,7 +78,7 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
     ("variables", "wanted"),
     [
         (grant({**CONSUME, "groups": ["spark-kafka-source*"]}),
-         f"{OF_GRANT} = groups: does nothing beside consume; did you mean group: spark-kafka-source*?"),
+         f"{OF_GRANT} = groups: has no effect in a grant of consume; did you mean group: spark-kafka-source*?"),
         (grant(CONSUME), "GRANT_LACKS group all/kafka_users[count_words].grants[consume]"),
         (kafka(site_listeners=[{**MTLS, "truststore": BUNDLE["path"]}], site_truststores=[BUNDLE]),
          "CERTIFICATE_DUPLICATE group kafka/site_truststores[0].path = /etc/kafka/tls/ca.pem: two files have"),
@@ -101,11 +101,11 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*' "
          "means something else in the rules"),
         (config(TRANSACTIONS, 2),
-         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: an internal topic with 2 where "
-         "default.replication.factor is 3: 2 have to be in sync, so no transaction would begin or end while one of "),
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: an internal topic has 2, but "
+         "default.replication.factor is 3: 2 replicas have to be in sync, so no transaction would begin or end while "),
         (config(OFFSETS, 2),
-         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: an internal topic with 2 where "
-         "default.replication.factor is 3: how far groups are is lost sooner"),
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: an internal topic has 2, but "
+         "default.replication.factor is 3: offsets of groups are lost before"),
     ],
 )  # fmt: skip
 def test_once(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:

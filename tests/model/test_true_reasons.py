@@ -77,21 +77,22 @@ def test_large_records_that_are_declared(
 
 LOWER = {**MTLS, "principal_mapping_rules": ["RULE:^CN=([^,]+),OU=clients,O={{ organization }}$/$1/L"]}
 ADMINS = {"firewall_extra_sources": {"admin": ["192.0.2.0/24"]}}  # who may come to the brokers' own listener
-TAKEN = "no listener (CLIENT, MTLS, REPLICATION) makes this name of a certificate or a token: nobody can be this user; "
+TAKEN = "no listener (CLIENT, MTLS, REPLICATION) derives this name from a certificate or a token: no "
+TAKEN += "client can be this user; "
 
 
 @pytest.mark.parametrize(
     ("name", "more", "wanted"),
     [
         ("Reports", {"site_listeners": [LOWER], **ADMINS},
-         ["name = Reports: the rule of MTLS makes reports of it; did you mean reports?"]),
+         ["name = Reports: the rule of MTLS changes this name to reports; did you mean reports?"]),
         ("Reports", {"site_listeners": [LOWER]},
-         ["name = Reports: the rule of MTLS makes reports of it; did you mean reports?"]),
+         ["name = Reports: the rule of MTLS changes this name to reports; did you mean reports?"]),
         ("reports", {"site_listeners": [LOWER], **ADMINS}, []),
         ("Reports", {"site_listeners": [MTLS], **ADMINS}, []),
         ("Reports", ADMINS, []),
         ("CN=reports,O=lab", {"site_listeners": [MTLS]},
-         [f"credential = False: {TAKEN}give the user a password, or a name as the rules of MTLS make it"]),
+         [f"credential = False: {TAKEN}give the user a password, or a name as the rules of MTLS derive it"]),
     ],
 )  # fmt: skip
 def test_whom_a_rule_calls_otherwise(name: str, more: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
@@ -122,10 +123,10 @@ def test_what_is_taken_back(settings_told: dict[str, Any], warned: bool, ends: b
     [
         ("west.orders", ""),
         ("west.*", ""),
-        ("west-orders", "did you mean west.orders? Else declare it (manage: false if others make it)"),
-        ("west_orders-*", "did you mean west.orders-*? Else declare it (manage: false if others make it)"),
-        ("western.orders", "declare it (manage: false if others make it), or correct the name"),
-        ("east.orders", "declare it (manage: false if others make it), or correct the name"),
+        ("west-orders", "did you mean west.orders? Otherwise declare it (manage: false if others create it)"),
+        ("west_orders-*", "did you mean west.orders-*? Otherwise declare it (manage: false if others create it)"),
+        ("western.orders", "declare it (manage: false if others create it), or correct the name"),
+        ("east.orders", "declare it (manage: false if others create it), or correct the name"),
     ],
 )
 def test_topics_that_a_mirror_makes(name: str, advice: str, tmp_path: Path) -> None:
@@ -135,5 +136,5 @@ def test_topics_that_a_mirror_makes(name: str, advice: str, tmp_path: Path) -> N
     variables = users(mirror, {**NEW, "grants": [reader]})
     variables["all"]["kafka_topics"] = [LARGE, SMALL]
     found = [line for line in said(variables, tmp_path) if "GRANT_TOPIC" in line]
-    place = f"warn GRANT_TOPIC group all/kafka_users[orders].grants[consume].consume = {name}: no topic of kafka_topics"
-    assert found == ([f"{place}; {advice}"] if advice else []), found
+    place = f"warn GRANT_TOPIC group all/kafka_users[orders].grants[consume].consume = {name}"
+    assert found == ([f"{place}: kafka_topics does not declare this topic; {advice}"] if advice else []), found

@@ -44,30 +44,31 @@ def starless(group: str) -> dict[str, Any]:
     [
         (
             starless("spark-kafka-source"),
-            "JOB_ACL group all/kafka_users[count_words].grants[consume].group = spark-kafka-source: one group of this "
-            "name, and those of job count_words (dc1-spark2) only begin so: reading would be denied; "
-            "write spark-kafka-source*",
+            "JOB_ACL group all/kafka_users[count_words].grants[consume].group = spark-kafka-source: matches only "
+            "the group spark-kafka-source, but the groups of job count_words (dc1-spark2) only start with it: reads "
+            "would be denied; write spark-kafka-source*",
         ),
         (
             connect(configs=6, offsets=6, status=6),
-            "TOPIC_STATE group all/kafka_topics[etl-configs].partitions = 6: Connect keeps its configurations there "
-            "(kafka_users[etl].grants[connect]), and its workers do not start where that is more than one partition; "
-            "declare it with partitions: 1",
+            "TOPIC_STATE group all/kafka_topics[etl-configs].partitions = 6: Connect keeps its configurations in "
+            "this topic (kafka_users[etl].grants[connect]): its workers do not start if the topic has more than one "
+            "partition; declare it with partitions: 1",
         ),
         (
             {"all": {**UNSAID, "kafka_topic_defaults": {"partitions": 12}}},
-            "TOPIC_STATE group all/kafka_topics[etl-configs]: Connect keeps its configurations there "
-            "(kafka_users[etl].grants[connect]), and its workers do not start where that is more than one partition: "
-            "kafka_topic_defaults.partitions gives it 12; declare it with partitions: 1 of its own",
+            "TOPIC_STATE group all/kafka_topics[etl-configs]: Connect keeps its configurations in this topic "
+            "(kafka_users[etl].grants[connect]): its workers do not start if the topic has more than one partition, "
+            "but kafka_topic_defaults.partitions sets 12; declare partitions: 1 for this topic",
         ),
         (
             connect(one=6, two=6, three=6),
-            "TOPIC_STATE group all/kafka_users[etl].grants[connect].topics = etl-one, etl-two, etl-three: none of them",
+            "TOPIC_STATE group all/kafka_users[etl].grants[connect].topics = etl-one, etl-two, etl-three: none of "
+            "these topics",
         ),
         (
             users({**NEW, "verify": "generation", "generation": 1, "iterations": 16384}),
             "USER_GENERATION group all/kafka_users[orders].iterations = 16384: the generation is added to it, and "
-            "Kafka refuses more than 16384 in all; say a multiple of 1024 up to 15360",
+            "Kafka rejects more than 16384 in total; use a multiple of 1024 up to 15360",
         ),
     ],
 )
@@ -92,8 +93,9 @@ def test_the_acl_that_lacks_its_pattern(tmp_path: Path) -> None:
     acl = {"principal": "User:count_words", "operations": ["READ"], "resource": "group", "name": "spark-kafka-source"}
     found["all"]["kafka_acls"] = [acl]
     assert said(found, tmp_path) == [
-        "JOB_ACL group all/kafka_acls[User:count_words].name = spark-kafka-source: one group of this name, and those "
-        "of job count_words (dc1-spark2) only begin so: reading would be denied; write pattern: prefixed beside it"
+        "JOB_ACL group all/kafka_acls[User:count_words].name = spark-kafka-source: matches only the group "
+        "spark-kafka-source, but the groups of job count_words (dc1-spark2) only start with it: reads would be denied; "
+        "add pattern: prefixed"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Rules on users and ACLs, as the playbook resources.yml brings them to the cluster."""
+"""Checks users and ACLs as the playbook resources.yml applies them to the cluster."""
 
 from __future__ import annotations
 
@@ -11,204 +11,261 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
-MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # another is refused by the spec
+MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # the argument spec rejects others
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 CLUSTER = "kafka-cluster"  # Resource.CLUSTER_NAME of org.apache.kafka.common.resource
 DEFAULTS = {"pattern": "literal", "host": "*"}
 
 
 def _known(model: Model) -> set[str]:
-    """Return the names of the users; none where they are not declared, or could not be computed."""
+    """Return the names of the users; an empty set if they are not declared, or could not be computed."""
     return {str(user.get("name")) for user in model.present("kafka_users")}
 
 
+USER_NAME = ProblemKind(
+    "USER_NAME",
+    "the name is empty, or has a blank at an end or a line break: no client would log in with it",
+    "write the name that the client logs in with",
+)
+USER_CASE = ProblemKind(
+    "USER_CASE",
+    "differs from {other} only in case: for Kafka they are two users, but people confuse them",
+    "keep one of the two, or rename one",
+    warning=True,
+)
+USER_DUPLICATE = ProblemKind("USER_DUPLICATE", "declared twice", "keep one of the two")
+USER_PASSWORD = ProblemKind(
+    "USER_PASSWORD", "the user has no password", "set vault.passwords.{user}, in the vaulted file"
+)
+USER_ITERATIONS = ProblemKind(
+    "USER_ITERATIONS", "not from {least} to {most}: Kafka rejects it", "remove it, the default is 8192"
+)
+USER_MECHANISM = ProblemKind(
+    "USER_MECHANISM",
+    "no listener accepts this mechanism (listeners accept {accepted})",
+    "add it to sasl_mechanisms of a listener, or use another mechanism",
+)
+
+
 def users(model: Model) -> Iterator[Problem]:
-    """Every user has a password, hashed often enough, and a listener where it is taken."""
+    """Check that every user is declared once, and has a password, enough iterations, and a listener to log in at."""
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
-    enabled = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
+    accepted = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
     cases: dict[str, str] = {}
     for number, user in enumerate(model.told("kafka_users")):
-        if not _named(user.get("name")):
-            wrong = "no name, or one with a blank at an end or a line break: nobody would log in with it"
-            place, advice = f"kafka_users[{number}].name", "write the name that the client logs in with"
-            yield Problem(hosts, place, "USER_NAME", repr(user.get("name")), wrong, advice)
+        if not _is_usable(user.get("name")):
+            yield USER_NAME.problem(hosts, f"kafka_users[{number}].name", repr(user.get("name")))
             continue
-        other = cases.setdefault(str(user["name"]).lower(), str(user["name"]))
-        if other != str(user["name"]) and user.get("state") != "absent":
-            wrong = f"Kafka takes it for another than {other}, and people take the two for one"
-            advice = "keep one of the two, or give one another name"
-            place = f"kafka_users[{user['name']}]"
-            yield Problem(hosts, place, "USER_CASE", None, wrong, advice, warning=True)
-        name, mechanism = str(user.get("name")), str(user.get("mechanism") or "SCRAM-SHA-512")
-        variable, iterations = f"kafka_users[{name}]", whole(user.get("iterations", 8192))
-        # Who is absent without a mechanism loses the passwords of all.
+        name, mechanism = str(user["name"]), str(user.get("mechanism") or "SCRAM-SHA-512")
+        variable = f"kafka_users[{name}]"
+        other = cases.setdefault(name.lower(), name)
+        if other != name and user.get("state") != "absent":
+            yield USER_CASE.problem(hosts, variable, other=other)
+        # An absent user without a mechanism loses the passwords of all mechanisms.
         every = user.get("state") == "absent" and user.get("mechanism") is None
-        meant = {(name, one) for one in (MECHANISMS if every else (mechanism,))}
-        if meant & seen:
-            yield Problem(hosts, variable, "USER_DUPLICATE", mechanism, "declared twice", "keep one of the two")
-        seen |= meant
-        if user.get("state") == "absent":
-            continue
-        if switch(user.get("credential")) is False:
-            continue  # judged in grants
-        if not user.get("password"):
-            yield Problem(
-                hosts,
-                f"{variable}.password",
-                "USER_PASSWORD",
-                None,
-                "no password",
-                f"name vault.passwords.{name}, from the vaulted file",
-            )
-        yield from _generation(hosts, variable, user)
-        if iterations is not None and not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
-            wrong = f"not from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, and Kafka refuses that"
-            yield Problem(hosts, f"{variable}.iterations", "USER_ITERATIONS", iterations, wrong, "leave it out: 8192")
-        if enabled and mechanism not in enabled and mechanism in MECHANISMS:
-            wrong = f"no listener takes logins of this kind (they take {', '.join(sorted(enabled))})"
-            yield Problem(
-                hosts,
-                f"{variable}.mechanism",
-                "USER_MECHANISM",
-                mechanism,
-                wrong,
-                "add it to sasl_mechanisms of a listener, or use another",
-            )
+        credentials = {(name, one) for one in (MECHANISMS if every else (mechanism,))}
+        if credentials & seen:
+            yield USER_DUPLICATE.problem(hosts, variable, mechanism)
+        seen |= credentials
+        if user.get("state") != "absent" and switch(user.get("credential")) is not False:  # others: see grants.py
+            yield from _password(hosts, variable, user, mechanism, accepted)
+
+
+def _password(
+    hosts: tuple[str, ...], variable: str, user: Mapping[str, Any], mechanism: str, accepted: set[str]
+) -> Iterator[Problem]:
+    """Check the password of a user, how it is hashed, and that a listener accepts its mechanism."""
+    iterations = whole(user.get("iterations", 8192))
+    if not user.get("password"):
+        yield USER_PASSWORD.problem(hosts, f"{variable}.password", user=user["name"])
+    yield from _generation(hosts, variable, user)
+    if iterations is not None and not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
+        yield USER_ITERATIONS.problem(
+            hosts, f"{variable}.iterations", iterations, least=LEAST_ITERATIONS, most=MOST_ITERATIONS
+        )
+    if accepted and mechanism not in accepted and mechanism in MECHANISMS:
+        yield USER_MECHANISM.problem(hosts, f"{variable}.mechanism", mechanism, accepted=sorted(accepted))
+
+
+USER_GENERATION = ProblemKind(
+    "USER_GENERATION",
+    "not from 1 to {most}: it is stored in the hash iterations, added to those of iterations",
+    "start with 1, and increase it by 1 for each new password",
+)
+USER_GENERATION_UNUSED = USER_GENERATION.variant(
+    message="has no effect: the password is verified by a login", advice="set verify: generation, or remove it"
+)
+USER_GENERATION_MULTIPLE = USER_GENERATION.variant(
+    message="other iterations with another generation could have the same sum: a new password would be missed",
+    advice="use a multiple of {step} up to {most}, or remove it, the default is 8192",
+)
+USER_GENERATION_SUM = USER_GENERATION_MULTIPLE.variant(
+    message="the generation is added to it, and Kafka rejects more than {most_iterations} in total"
+)
 
 
 def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) -> Iterator[Problem]:
-    """Judge the number of a password, which is kept as rounds of hashing besides those that are declared."""
+    """Check the generation of a password, which is stored in the number of hash iterations."""
     number, place = whole(user.get("generation")), f"{variable}.generation"
     if user.get("verify") != "generation":
         if user.get("generation") is not None:
-            wrong, advice = "nobody looks at it: the password is tried", "say verify: generation, or take it out"
-            yield Problem(hosts, place, "USER_GENERATION", number, wrong, advice)
+            yield USER_GENERATION_UNUSED.problem(hosts, place, number)
         return
     iterations = whole(user.get("iterations"))
     if number is not None and not 1 <= number < STEP:
-        wrong = f"not from 1 to {STEP - 1}: it is kept as rounds of hashing, besides those of iterations"
-        yield Problem(hosts, place, "USER_GENERATION", number, wrong, "begin with 1, and count passwords")
+        yield USER_GENERATION.problem(hosts, place, number, most=STEP - 1)
     if iterations is not None and (iterations % STEP or iterations > MOST_ITERATIONS - STEP):
-        wrong = "other iterations with another generation would make the same sum, and a new password be missed"
-        if not iterations % STEP:
-            wrong = f"the generation is added to it, and Kafka refuses more than {MOST_ITERATIONS} in all"
-        advice = f"say a multiple of {STEP} up to {MOST_ITERATIONS - STEP}, or leave it out: 8192"
-        yield Problem(hosts, f"{variable}.iterations", "USER_GENERATION", iterations, wrong, advice)
+        kind = USER_GENERATION_MULTIPLE if iterations % STEP else USER_GENERATION_SUM
+        most = MOST_ITERATIONS - STEP
+        yield kind.problem(
+            hosts, f"{variable}.iterations", iterations, step=STEP, most=most, most_iterations=MOST_ITERATIONS
+        )
 
 
-def _named(name: Any) -> bool:
+def _is_usable(name: Any) -> bool:
+    """Tell whether a client can log in with a name: not empty, no blank at an end, printable."""
     text = "" if name is None else str(name)
     return bool(text) and text == text.strip() and text.isprintable()
 
 
-def _who(acl: Mapping[str, Any]) -> str:
+def _variable(acl: Mapping[str, Any]) -> str:
     return f"kafka_acls[{acl.get('principal')}]"
 
 
+ACL_PRINCIPAL = ProblemKind(
+    "ACL_PRINCIPAL",
+    "Kafka knows users only, and compares the whole text",
+    "write it as User:{name}",
+)
+ACL_EVERYBODY = ProblemKind(
+    "ACL_EVERYBODY",
+    "every client that can connect has this permission",
+    "name the users, or keep it if every client needs it",
+    warning=True,
+)
+ACL_UNKNOWN_USER = ProblemKind(
+    "ACL_UNKNOWN_USER",
+    "neither a user of kafka_users nor a super user",
+    "declare the user (credential: false if it uses a certificate), or correct the name",
+)
+ACL_UNKNOWN_USER_TYPO = ACL_UNKNOWN_USER.variant(
+    advice="did you mean {near}? Otherwise declare the user (credential: false if it uses a certificate)"
+)
+ACL_OPERATION = ProblemKind(
+    "ACL_OPERATION",
+    "not an operation on a {resource}: Kafka rejects it",
+    "use one of {operations}",
+)
+ACL_NAME = ProblemKind("ACL_NAME", "the ACL has no name of a {resource}", "set a name; '*' matches all")
+ACL_NAME_CLUSTER = ACL_NAME.variant(
+    message="an ACL on the cluster has no name and no pattern: there is one cluster", advice="remove it"
+)
+
+
 def acls(model: Model) -> Iterator[Problem]:
-    """Every ACL is one that Kafka takes, for somebody who is there."""
-    hosts = names(model.brokers)
-    known = _known(model)
-    somebody = {f"User:{name}" for name in known} | {name for first in model.brokers[:1] for name in first.super_users}
+    """Check that Kafka accepts every ACL, and that its principal exists."""
+    hosts, known = names(model.brokers), _known(model)
+    principals = {f"User:{name}" for name in known} | {
+        name for first in model.brokers[:1] for name in first.super_users
+    }
     for acl in model.told("kafka_acls"):
-        who, kind, absent = str(acl.get("principal")), str(acl.get("resource")), acl.get("state") == "absent"
-        if not who.startswith("User:") or who == "User:":
-            kind_of_principal = re.match("[A-Za-z]+:", who)  # as user:a and Group:a
-            advice = f"write it as User:{who[kind_of_principal.end() :] if kind_of_principal else who}"
-            yield Problem(
-                hosts, _who(acl), "ACL_PRINCIPAL", who, "Kafka knows users alone, and compares the whole text", advice
-            )
-        elif who == "User:*" and acl.get("permission") != "deny" and not absent:
-            wrong = "everybody who can connect may do it"
-            yield Problem(
-                hosts,
-                _who(acl),
-                "ACL_EVERYBODY",
-                None,
-                wrong,
-                "name the users, or leave it if that is meant",
-                warning=True,
-            )
-        elif known and who != "User:*" and who not in somebody and not absent:
-            wrong = "neither one of kafka_users nor a super user"
-            near = slip(who, somebody)
-            advice = "declare the user (credential: false if a certificate stands for it), or correct the name"
-            advice = f"did you mean {near}? Else {advice.partition(',')[0]}" if near else advice
-            yield Problem(hosts, _who(acl), "ACL_UNKNOWN_USER", None, wrong, advice, warning=not near)
-        given = acl.get("operations")
-        for operation in given if isinstance(given, (list, tuple)) else []:
-            fit = OPERATIONS.get(kind)
-            if fit is not None and str(operation).upper() not in {*fit, "ALL"}:
-                wrong = f"no operation on a {kind}, and Kafka refuses it"
-                yield Problem(
-                    hosts,
-                    f"{_who(acl)}.operations",
-                    "ACL_OPERATION",
-                    operation,
-                    wrong,
-                    f"one of ALL, {', '.join(sorted(fit))}",
-                )
-        if kind == "cluster" and (acl.get("name") not in (None, "", CLUSTER) or acl.get("pattern") == "prefixed"):
-            key = "pattern" if acl.get("pattern") == "prefixed" else "name"
-            wrong, advice = "there is one cluster, which has no name here", "take it out"
-            yield Problem(hosts, f"{_who(acl)}.{key}", "ACL_NAME", acl.get(key), wrong, advice)
-        if kind != "cluster" and not str(acl.get("name") or "").strip():
-            wrong = f"no name of a {kind}"
-            yield Problem(hosts, f"{_who(acl)}.name", "ACL_NAME", None, wrong, "name one; '*' is all of them")
+        principal, absent = str(acl.get("principal")), acl.get("state") == "absent"
+        if not principal.startswith("User:") or principal == "User:":
+            prefix = re.match("[A-Za-z]+:", principal)  # as user:a and Group:a
+            name = principal[prefix.end() :] if prefix else principal
+            yield ACL_PRINCIPAL.problem(hosts, _variable(acl), principal, name=name)
+        elif principal == "User:*" and acl.get("permission") != "deny" and not absent:
+            yield ACL_EVERYBODY.problem(hosts, _variable(acl))
+        elif known and principal != "User:*" and principal not in principals and not absent:
+            near = slip(principal, principals)
+            kind = ACL_UNKNOWN_USER_TYPO if near else ACL_UNKNOWN_USER
+            yield kind.problem(hosts, _variable(acl), warning=not near, near=near)
+        yield from _resource(hosts, acl)
 
 
-def _places(acl: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return what an ACL is about, once for each operation, which comes last."""
+def _resource(hosts: tuple[str, ...], acl: Mapping[str, Any]) -> Iterator[Problem]:
+    """Check the operations and the name of an ACL."""
+    resource, operations = str(acl.get("resource")), acl.get("operations")
+    for operation in operations if isinstance(operations, (list, tuple)) else []:
+        valid = OPERATIONS.get(resource)
+        if valid is not None and str(operation).upper() not in {*valid, "ALL"}:
+            known = ["ALL", *sorted(valid)]
+            yield ACL_OPERATION.problem(
+                hosts, f"{_variable(acl)}.operations", operation, resource=resource, operations=known
+            )
+    if resource == "cluster" and (acl.get("name") not in (None, "", CLUSTER) or acl.get("pattern") == "prefixed"):
+        key = "pattern" if acl.get("pattern") == "prefixed" else "name"
+        yield ACL_NAME_CLUSTER.problem(hosts, f"{_variable(acl)}.{key}", acl.get(key))
+    if resource != "cluster" and not str(acl.get("name") or "").strip():
+        yield ACL_NAME.problem(hosts, f"{_variable(acl)}.name", resource=resource)
+
+
+def _permissions(acl: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return what an ACL applies to: principal, resource, name, pattern, host and, last, each operation."""
     given = acl.get("operations")
-    place = [str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")]
+    target = [
+        str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")
+    ]
     operations = dict.fromkeys(str(item).upper() for item in given) if isinstance(given, (list, tuple)) else []
-    return [(*place, operation) for operation in operations]
+    return [(*target, operation) for operation in operations]
 
 
-def _meant(acl: Mapping[str, Any]) -> tuple[str, str]:
+def _effect(acl: Mapping[str, Any]) -> tuple[str, str]:
+    """Return whether an ACL allows or denies, and whether it is present or absent."""
     return str(acl.get("permission") or "allow"), str(acl.get("state") or "present")
 
 
+ACL_DUPLICATE = ProblemKind("ACL_DUPLICATE", "declared twice", "keep one of the two")
+ACL_CONTRADICTION = ProblemKind(
+    "ACL_CONTRADICTION",
+    "declared both {effect} and {other_effect}",
+    "keep one of the two",
+)
+ACL_CONTRADICTION_GRANT = ACL_CONTRADICTION.variant(
+    message="declared {effect}, but a grant of kafka_users makes it {other_effect}"
+)
+
+
 def contradictions(model: Model) -> Iterator[Problem]:
-    """Nothing is declared twice, nor both so and otherwise."""
+    """Check that no permission is declared twice, or with opposite effects."""
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for given in granted(model.told("kafka_users")):
-        for place in _places(given):
-            grants.setdefault(place, set()).add(_meant(given))
+    for grant in granted(model.told("kafka_users")):
+        for permission in _permissions(grant):
+            grants.setdefault(permission, set()).add(_effect(grant))
     for acl in model.told("kafka_acls"):
-        meant = _meant(acl)
-        for place in _places(acl):
-            own = seen.setdefault(place, set())
-            before = own | grants.get(place, set())
-            what = f"{place[-1]} {' '.join(place[1:3])}".strip()
-            if meant in own:
-                yield Problem(
-                    names(model.brokers), _who(acl), "ACL_DUPLICATE", what, "declared twice", "keep one of the two"
-                )
-            for permission, state in sorted(before - {meant}):
-                if permission != meant[0] and not state == meant[1] == "present":
-                    continue  # to allow no longer, and to deny, is one thing
-                granted_so = " by a grant of kafka_users" if (permission, state) not in own else ""
-                wrong = f"declared {permission}, {state}{granted_so} and {', '.join(meant)}"
-                yield Problem(
-                    names(model.brokers), _who(acl), "ACL_CONTRADICTION", what, wrong, "keep the one that is meant"
-                )
-            own.add(meant)
+        effect = _effect(acl)
+        for permission in _permissions(acl):
+            of_acls = seen.setdefault(permission, set())
+            hosts, value = names(model.brokers), f"{permission[-1]} {' '.join(permission[1:3])}".strip()
+            if effect in of_acls:
+                yield ACL_DUPLICATE.problem(hosts, _variable(acl), value)
+            for other in sorted((of_acls | grants.get(permission, set())) - {effect}):
+                if other[0] != effect[0] and not other[1] == effect[1] == "present":
+                    continue  # a permission that is absent and a denial do not contradict each other
+                kind = ACL_CONTRADICTION if other in of_acls else ACL_CONTRADICTION_GRANT
+                yield kind.problem(hosts, _variable(acl), value, effect=effect, other_effect=other)
+            of_acls.add(effect)
+
+
+JOB_LOGIN = ProblemKind(
+    "JOB_LOGIN",
+    "logs in as {user}, which is not in kafka_users",
+    "declare the user, or correct the name",
+)
+JOB_LOGIN_TYPO = JOB_LOGIN.variant(advice="did you mean {near}?")
 
 
 def logins(model: Model) -> Iterator[Problem]:
-    """Jobs log in as users who are declared."""
+    """Check that jobs log in as declared users."""
     known = _known(model)
     for node in model.spark_nodes:
         for job in node.jobs:
             if job.user and known and job.user not in known:
-                variable = f"{job.variable}.config.kafka[sasl.jaas.config]"
-                wrong = f"logs in as {job.user}, who is none of kafka_users"
                 near = slip(job.user, known)
-                advice = f"did you mean {near}?" if near else "declare the user, or correct the name"
-                yield node.problem(variable, "JOB_LOGIN", None, wrong, advice, warning=not near)
+                kind, variable = JOB_LOGIN_TYPO if near else JOB_LOGIN, f"{job.variable}.config.kafka[sasl.jaas.config]"
+                yield node.report(kind, variable, warning=not near, user=job.user, near=near)

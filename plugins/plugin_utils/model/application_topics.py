@@ -1,4 +1,4 @@
-"""Topics that applications make for themselves, and no inventory declares, as far as users and ACLs show them."""
+"""Finds the topics that applications create for themselves, as far as grants and ACLs show them."""
 
 from __future__ import annotations
 
@@ -15,68 +15,77 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 MIRROR = MIRROR_TOPICS[0].rstrip("*")
 # StreamsBuilder names them <application.id>-<store or operator>-changelog and -repartition.
 OF_STREAMS = ("-changelog", "-repartition")
-Own = tuple[str, str, tuple[str, ...]]
-"""A name, or a beginning and a star; what is called so; how the rest ends of those that a site declares itself."""
+ApplicationTopics = tuple[str, str, tuple[str, ...]]
+"""A name, or a prefix and a star; a description; the endings of those names that a site may declare itself."""
 
 
-def own_topics(model: Model) -> Iterator[Own]:
-    """Yield what applications make: Streams, MirrorMaker and Connect, by their grants or by ACLs that say as much."""
+def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:
+    """Yield the topics that Streams, MirrorMaker and Connect create, by their grants or by equivalent ACLs."""
     for user in model.present("kafka_users"):
         for grant in grants_of(user):
             yield from _of_grant(f"kafka_users[{user.get('name')}]", grant)
     yield from _of_acls([entry for entry in model.present("kafka_acls") if entry.get("permission") != "deny"])
 
 
-def declared(own: Own, topics: Sequence[str]) -> bool:
-    """Tell whether a site declares some of them: then it knows which are there, and the rest are nobody's."""
-    name, _, ends = own
-    begin = name.removesuffix("*")
-    return name in topics or any(
-        name.endswith("*") and topic.startswith(begin) and topic.endswith(ends or ("",)) for topic in topics
+def any_declared(topics: ApplicationTopics, known: Sequence[str]) -> bool:
+    """Tell whether a site declares some of the topics: it then knows which exist, and the rest are unused."""
+    name, _, endings = topics
+    prefix = name.removesuffix("*")
+    return name in known or any(
+        name.endswith("*") and topic.startswith(prefix) and topic.endswith(endings or ("",)) for topic in known
     )
 
 
-def _of_grant(place: str, grant: Mapping[str, Any]) -> Iterator[Own]:
+def _of_grant(place: str, grant: Mapping[str, Any]) -> Iterator[ApplicationTopics]:
+    """Yield the topics that the application of a grant creates."""
     for application in listed(grant.get("streams")):
         yield _streams(application, place)
     if grant.get("mirror_maker") is not None:
         yield from _mirror(place)
         for alias in listed(grant.get("source")) if grant["mirror_maker"] == "target" else ():
-            yield f"{alias}.*", f"what the mirror of {place} makes of the topics of {alias}", ()
+            yield _mirrored(alias, place)
     for topic in listed(grant.get("topics")) if grant.get("connect") is not None else ():
         yield topic, f"topics in which Connect keeps its state ({place})", ()
 
 
-def _streams(application: str, place: str) -> Own:
+def _streams(application: str, place: str) -> ApplicationTopics:
     return (
         f"{application}-*",
-        f"changelogs and repartition topics of Kafka Streams' {application} ({place})",
+        f"changelogs and repartition topics of the Kafka Streams application {application} ({place})",
         OF_STREAMS,
     )
 
 
-def _mirror(place: str) -> Iterator[Own]:
+def _mirror(place: str) -> Iterator[ApplicationTopics]:
     for topic in MIRROR_TOPICS:
-        yield topic, f"what the mirror of {place} keeps for itself", ()
+        yield topic, f"internal topics of the mirror of {place}", ()
 
 
-def _of_acls(acls: Sequence[Mapping[str, Any]]) -> Iterator[Own]:
-    """Who may make topics that begin with the name of his group is an application; with those of mm2 a mirror."""
+def _mirrored(alias: str, place: str) -> ApplicationTopics:
+    return f"{alias}.*", f"topics of {alias} that the mirror of {place} copies", ()
+
+
+def _of_acls(acls: Sequence[Mapping[str, Any]]) -> Iterator[ApplicationTopics]:
+    """Yield the topics of the principals that ACLs show to be applications.
+
+    A principal that may create topics with the name of its group as prefix is a Streams application; one that may
+    create topics with the prefix of mm2 is a mirror.
+    """
     for principal in dict.fromkeys(str(entry.get("principal")) for entry in acls):
-        own = [entry for entry in acls if entry.get("principal") == principal]
-        begins = {str(entry.get("name")) for entry in own
-                  if entry.get("pattern") == "prefixed" and _may(entry, "topic", "CREATE")}  # fmt: skip
-        groups = {str(entry.get("name")) for entry in own if _may(entry, "group", "READ")}
+        of_principal = [entry for entry in acls if entry.get("principal") == principal]
+        prefixes = {str(entry.get("name")) for entry in of_principal
+                    if entry.get("pattern") == "prefixed" and _allows(entry, "topic", "CREATE")}  # fmt: skip
+        groups = {str(entry.get("name")) for entry in of_principal if _allows(entry, "group", "READ")}
         place = f"kafka_acls[{principal}]"
-        mirror = any(begin.startswith(MIRROR) for begin in begins)
+        mirror = any(prefix.startswith(MIRROR) for prefix in prefixes)
         yield from _mirror(place) if mirror else ()
-        for begin in sorted(begins):
-            if begin.removesuffix("-") in groups:
-                yield _streams(begin.removesuffix("-"), place)
-            elif mirror and begin.endswith("."):
-                yield f"{begin}*", f"what the mirror of {place} makes of the topics of {begin[:-1]}", ()
+        for prefix in sorted(prefixes):
+            if prefix.removesuffix("-") in groups:
+                yield _streams(prefix.removesuffix("-"), place)
+            elif mirror and prefix.endswith("."):
+                yield _mirrored(prefix[:-1], place)
 
 
-def _may(entry: Mapping[str, Any], kind: str, operation: str) -> bool:
-    said = {str(one).upper() for one in listed(entry.get("operations"))}
-    return entry.get("resource") == kind and bool(said & {operation, "ALL"})
+def _allows(entry: Mapping[str, Any], resource: str, operation: str) -> bool:
+    operations = {str(item).upper() for item in listed(entry.get("operations"))}
+    return entry.get("resource") == resource and bool(operations & {operation, "ALL"})

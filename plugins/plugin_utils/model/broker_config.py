@@ -1,22 +1,22 @@
-"""Rules on settings of running brokers."""
+"""Checks the dynamic settings of brokers, which apply without a restart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import LOSING, THROTTLES, dangerous
-from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, Finding
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.broker_config import in_numbers
 
 EVERY, OWN = "kafka_dynamic_config", "kafka_dynamic_config_overrides"
-# After a change of one of these the log cleaner begins anew, with its buffer, while the old one is still there
+# After a change of one of these, the log cleaner restarts and allocates its buffers before the old ones are released
 # (LogCleaner.ReconfigurableConfigs).
 BUFFER = "log.cleaner.dedupe.buffer.size"
 OF_CLEANER = (
@@ -28,12 +28,44 @@ OF_CLEANER = (
     "log.cleaner.threads",
     "message.max.bytes",
 )
-USUAL_BUFFER = 134_217_728
-BY_HAND = "where nothing is set beside it (kafka_broker_config takes that back, with allow_data_loss: true)"
+DEFAULT_BUFFER = 134_217_728
+
+IN_FILE = "set it in kafka_config, which brokers read when they are restarted"
+# Settings that decide which records are lost: the rules on kafka_config know topics and promise, and do not see them.
+BROKER_CONFIG_JUDGED = ProblemKind(
+    "BROKER_CONFIG_JUDGED",
+    "decides which records are lost: it is checked in kafka_config only",
+    f"{IN_FILE}, where no dynamic setting overrides it (kafka_broker_config removes one, with allow_data_loss: true)",
+)
+BROKER_CONFIG_JUDGED_NULL = BROKER_CONFIG_JUDGED.variant(
+    message="null removes the dynamic setting: the file of the broker would then decide which records are lost"
+)
+BROKER_CONFIG_THROTTLE = ProblemKind(
+    "BROKER_CONFIG_THROTTLE",
+    "a throttle of a reassignment, which sets and removes it",
+    "remove it, or set null to remove a throttle that remained",
+)
+# The texts are those of definitions.Finding.
+BROKER_CONFIG_UNKNOWN = ProblemKind("BROKER_CONFIG_UNKNOWN", "{finding}", "{advice}")
+BROKER_CONFIG_VALUE = ProblemKind("BROKER_CONFIG_VALUE", "{finding}", "{advice}")
+BROKER_CONFIG_VALUE_THREADS = BROKER_CONFIG_VALUE.variant(
+    message="a running broker rejects 0 (LogCleaner)", advice="use at least 1"
+)
+BROKER_CONFIG_SECRET = ProblemKind(
+    "BROKER_CONFIG_SECRET", "a secret: it could not be compared with the one that is set", IN_FILE
+)
+BROKER_CONFIG_STATIC = ProblemKind("BROKER_CONFIG_STATIC", "brokers read it only when they start", IN_FILE)
+BROKER_CONFIG_LISTENER = ProblemKind(
+    "BROKER_CONFIG_LISTENER",
+    "belongs to a listener: what other hosts know of the listener would no longer be true",
+    "set it in kafka_listeners or kafka_config",
+)
+# The texts are those of module_utils.kafka.broker_config.dangerous.
+BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{danger}", "{advice}")
 
 
 def known(model: Model) -> Iterator[Problem]:
-    """Every setting is one that brokers take while they run, with a value that they take, and nobody else's matter."""
+    """Check that running brokers accept every dynamic setting and its value, and that no other task manages it."""
     for broker in model.brokers:
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
         others = {str(name) for name in broker.inputs.sequence("known_properties")}
@@ -44,54 +76,58 @@ def known(model: Model) -> Iterator[Problem]:
 
 
 def _setting(broker: Broker, definitions: Definitions, variable: str, name: str, value: Any) -> Iterator[Problem]:
-    place, instead = f"{variable}[{name}]", "say it in kafka_config, and brokers take it when they are restarted"
-    if value is None:  # where it is set the run would be refused late; where it is not, this says nothing
-        wrong = "taken back, it leaves to what the file says what is lost"
-        yield broker.problem(place, "BROKER_CONFIG_JUDGED", None, wrong, f"{instead}, {BY_HAND}")
+    place, number = f"{variable}[{name}]", in_numbers(name, value)
+    if value is None:  # a null that removes nothing is reported too: the inventory does not know what is set
+        yield broker.report(BROKER_CONFIG_JUDGED_NULL, place)
         return
     spec = definitions.spec("broker", name)
-    findings = definitions.judge("broker", {name: in_numbers(name, value)})
+    findings = definitions.judge("broker", {name: number})
     if THROTTLES.fullmatch(name):
-        wrong = "a throttle of moving replicas, set by whoever moves them"
-        yield broker.problem(place, "BROKER_CONFIG_THROTTLE", value, wrong, "null takes back one that was forgotten")
+        yield broker.report(BROKER_CONFIG_THROTTLE, place, value)
     elif spec is None:
-        for one in findings:
-            yield broker.problem(place, "BROKER_CONFIG_UNKNOWN", one.shown, one.wrong, one.advice)
+        yield from _findings(broker, BROKER_CONFIG_UNKNOWN, place, findings)
     elif spec["type"] == "password":
-        wrong = "a secret, which nobody could compare with the one that is set"
-        yield broker.problem(place, "BROKER_CONFIG_SECRET", None, wrong, instead)
+        yield broker.report(BROKER_CONFIG_SECRET, place)
     elif spec.get("update", "read-only") == "read-only":
-        yield broker.problem(place, "BROKER_CONFIG_STATIC", value, "brokers read it when they start", instead)
+        yield broker.report(BROKER_CONFIG_STATIC, place, value)
     elif spec["update"] == "per-broker":
-        wrong = "it is a listener's, and what clients and brokers are told of those would no longer be true"
-        yield broker.problem(place, "BROKER_CONFIG_LISTENER", value, wrong, "say it in kafka_listeners or kafka_config")
-    elif name in LOSING:  # rules on kafka_config, with what they know of topics and promise, do not see it here
-        wrong = "it decides what is lost, and is judged with the rest of kafka_config"
-        yield broker.problem(place, "BROKER_CONFIG_JUDGED", value, wrong, f"{instead}, {BY_HAND}")
-    elif name == "log.cleaner.threads" and whole(in_numbers(name, value)) == 0:
-        wrong = "brokers refuse it while they run (LogCleaner)"
-        yield broker.problem(place, "BROKER_CONFIG_VALUE", value, wrong, "say 1 at least")
-    elif why := dangerous(name, in_numbers(name, value)):
-        wrong, _, advice = why.partition("; ")
-        yield broker.problem(place, "BROKER_CONFIG_DANGER", value, wrong, advice)
+        yield broker.report(BROKER_CONFIG_LISTENER, place, value)
+    elif name in LOSING:
+        yield broker.report(BROKER_CONFIG_JUDGED, place, value)
+    elif name == "log.cleaner.threads" and whole(number) == 0:
+        yield broker.report(BROKER_CONFIG_VALUE_THREADS, place, value)
+    elif danger := dangerous(name, number):
+        message, _, advice = danger.partition("; ")
+        yield broker.report(BROKER_CONFIG_DANGER, place, value, danger=message, advice=advice)
     else:
-        for one in findings:
-            yield broker.problem(place, "BROKER_CONFIG_VALUE", one.shown, one.wrong, one.advice)
+        yield from _findings(broker, BROKER_CONFIG_VALUE, place, findings)
+
+
+def _findings(broker: Broker, kind: ProblemKind, place: str, findings: Sequence[Finding]) -> Iterator[Problem]:
+    for finding in findings:
+        yield broker.report(kind, place, finding.shown, finding=finding.wrong, advice=finding.advice)
+
+
+BROKER_CONFIG_DIFFERS = ProblemKind(
+    "BROKER_CONFIG_DIFFERS",
+    "other brokers have another value, but it applies to all brokers",
+    f"set what differs in {OWN}",
+)
 
 
 def everywhere(model: Model) -> Iterator[Problem]:
-    """What is of all brokers is one thing."""
-    told: dict[str, list[Broker]] = {}
+    """Check that the settings of all brokers are the same on every broker."""
+    brokers_by_value: dict[str, list[Broker]] = {}
     for broker in model.brokers:
-        told.setdefault(repr(sorted(broker.inputs.mapping(EVERY).items(), key=str)), []).append(broker)
-    if len(told) > 1:
-        few = min(told.values(), key=len)
-        wrong, advice = "other brokers have another one, and it is of all of them", f"say what differs in {OWN}"
-        yield Problem(names(few), EVERY, "BROKER_CONFIG_DIFFERS", None, wrong, advice)
+        settings_text = repr(sorted(broker.inputs.mapping(EVERY).items(), key=str))
+        brokers_by_value.setdefault(settings_text, []).append(broker)
+    if len(brokers_by_value) > 1:
+        minority = min(brokers_by_value.values(), key=len)
+        yield BROKER_CONFIG_DIFFERS.problem(names(minority), EVERY)
 
 
 def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
-    """Return what a broker would be told, each with the variable that says it: its own goes before that of all."""
+    """Return the dynamic settings of a broker, each with its variable: the broker's own override those of all."""
     found = {str(name): (EVERY, value) for name, value in broker.inputs.mapping(EVERY).items()}
     for name, value in broker.inputs.mapping(OWN).items():
         if value is not None or name not in found:
@@ -99,43 +135,62 @@ def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
     return found
 
 
+BROKER_CONFIG_SHADOWED = ProblemKind(
+    "BROKER_CONFIG_SHADOWED",
+    "overrides {file_value} in kafka_config",
+    "remove it from kafka_config, or keep both if that is intended",
+    warning=True,
+)
+
+
 def shadowed(model: Model) -> Iterator[Problem]:
-    """Nobody says one thing in a file and another beside it, of no broker."""
+    """Check that no dynamic setting overrides another value in the file of a broker."""
     for broker in model.brokers:
         for name, (variable, value) in settings(broker).items():
-            said = broker.config.get(name)
-            if None not in (value, said) and text(in_numbers(name, value)) != text(said):
-                wrong = f"kafka_config says {text(said)}, and brokers take this instead"
-                advice = "take it out there, or leave it if that is meant"
-                yield broker.problem(
-                    f"{variable}[{name}]", "BROKER_CONFIG_SHADOWED", value, wrong, advice, warning=True
-                )
+            file_value = broker.config.get(name)
+            if None not in (value, file_value) and text(in_numbers(name, value)) != text(file_value):
+                place, shown = f"{variable}[{name}]", text(file_value)
+                yield broker.report(BROKER_CONFIG_SHADOWED, place, value, warning=True, file_value=shown)
 
 
 def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
     """Tell whether a heap has room for the buffers of two log cleaners, and as much again for everything else."""
-    there = size(heap)
-    return there is not None and 4 * (whole(properties.get(BUFFER)) or USUAL_BUFFER) <= there
+    heap_size = size(heap)
+    return heap_size is not None and 4 * (whole(properties.get(BUFFER)) or DEFAULT_BUFFER) <= heap_size
+
+
+BROKER_CONFIG_HEAP = ProblemKind(
+    "BROKER_CONFIG_HEAP",
+    "the log cleaner restarts while the old one still has its buffers: together {mib} MiB in a heap of {heap}",
+    f"raise kafka_heap, or first lower {BUFFER} in kafka_config",
+    warning=True,
+)
+BROKER_CONFIG_HEAP_ENDS = BROKER_CONFIG_HEAP.variant(message=f"{BROKER_CONFIG_HEAP.message}: the broker ends")
+BROKER_CONFIG_HEAP_NULL = BROKER_CONFIG_HEAP.variant(message=f"where it was set, {BROKER_CONFIG_HEAP.message}")
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """A heap has room for two buffers of the log cleaner where the cleaner begins anew."""
+    """Check that the heap has room for two buffers of the log cleaner if a setting restarts the cleaner."""
     for broker in model.brokers:
-        heap, told = size(broker.inputs.get("kafka_heap")), settings(broker)
-        touched = sorted(name for name in told if name in OF_CLEANER)
-        if heap is None or not touched:
+        heap, dynamic = size(broker.inputs.get("kafka_heap")), settings(broker)
+        restarting = sorted(name for name in dynamic if name in OF_CLEANER)
+        if heap is None or not restarting:
             continue
-        old = whole(broker.config.get(BUFFER)) or USUAL_BUFFER
-        new = whole(in_numbers(BUFFER, told[BUFFER][1])) if BUFFER in told else old
+        old = whole(broker.config.get(BUFFER)) or DEFAULT_BUFFER
+        new = whole(in_numbers(BUFFER, dynamic[BUFFER][1])) if BUFFER in dynamic else old
         both = old + (new or old)
         if 2 * both <= heap:
             continue
-        name = BUFFER if BUFFER in touched else touched[0]
-        variable, value = told[name]
-        taken_back = all(told[one][1] is None for one in touched)
-        wrong = "where it was set, " if taken_back else ""
-        wrong += f"the log cleaner begins anew beside the old one, with {both >> 20} MiB of buffers in a heap of "
-        wrong += f"{broker.inputs.get('kafka_heap')}" + ("" if both < heap or taken_back else ": the broker ends")
-        advice = f"raise kafka_heap, or lower {BUFFER} in kafka_config first"
-        warning = both < heap or taken_back
-        yield broker.problem(f"{variable}[{name}]", "BROKER_CONFIG_HEAP", value, wrong, advice, warning=warning)
+        name = BUFFER if BUFFER in restarting else restarting[0]
+        variable, value = dynamic[name]
+        all_null = all(dynamic[one][1] is None for one in restarting)
+        kind = BROKER_CONFIG_HEAP if both < heap else BROKER_CONFIG_HEAP_ENDS
+        kind = BROKER_CONFIG_HEAP_NULL if all_null else kind
+        yield broker.report(
+            kind,
+            f"{variable}[{name}]",
+            value,
+            warning=both < heap or all_null,
+            mib=both >> 20,
+            heap=broker.inputs.get("kafka_heap"),
+        )

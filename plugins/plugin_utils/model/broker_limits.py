@@ -1,9 +1,10 @@
-"""Rules on broker properties that Kafka takes and that do not do what is written, or shut somebody out."""
+"""Checks broker properties that Kafka accepts, but that have another effect than intended or exclude clients."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
@@ -11,82 +12,27 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import in_seconds, seconds, tiny, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Kafka takes any number below 0 for "for ever" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
+# Kafka reads any number below 0 as "unlimited" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
 UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes")
 SPANS = ("log.retention.ms", "log.roll.ms", "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms")
-TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")  # of which nobody means less than a second
-MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
-# What has to hold the largest batch: its default, and what comes of one that does not.
-HOLDING = {
-    "log.segment.bytes": (1073741824, "a batch has to fit into a segment: larger ones are refused"),
-    "socket.request.max.bytes": (
-        104857600,
-        "a batch comes in one request, and brokers end the connection of a larger one",
-    ),
-}
-# Times that have rules of their own, and what stands for the default of one that follows another.
+TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")  # durations of which nobody needs below a second
+MESSAGE = "message.max.bytes"
+SEGMENT, REQUEST = "log.segment.bytes", "socket.request.max.bytes"
+# Defaults of the largest batch, and of the properties that have to hold it.
+BATCH_DEFAULTS = {MESSAGE: 1048588, SEGMENT: 1073741824, REQUEST: 104857600}
+# Times with rules of their own, and the values that replace the default of a time that follows another.
 JUDGED = ("zookeeper.session.timeout.ms",)
 FOLLOWING = {"zookeeper.connection.timeout.ms": 30_000}
-# Times after which something is forgotten that others still use: the least, whose it is, what comes of less.
-FORGOTTEN = {
-    "producer.id.expiration.ms": (
-        120_000, "delivery.timeout.ms of producers", "one that sends again after a pause writes a record twice",
-    ),
-    "transactional.id.expiration.ms": (
-        900_000, "transaction.max.timeout.ms", "one that is still allowed to go on is no longer known",
-    ),
-}  # fmt: skip
 REAUTH = re.compile(r"(listener\.name\.[^.]+\.([\w-]+\.)?)?connections\.max\.reauth\.ms")
 LEAST_REAUTH = 60_000
-# session.timeout.ms of consumers (KIP-735; librdkafka has the same), and whether it may not be above what is written.
+# session.timeout.ms of consumers (KIP-735; librdkafka has the same), and whether a property is an upper bound of it.
 SESSION = 45_000
 SESSIONS = {"group.min.session.timeout.ms": False, "group.max.session.timeout.ms": True}
-# What clients ask for where they say nothing, those of Java and librdkafka alike unless one is named: the least that
-# lets them, what comes of less, what they would have to say.
-ASKED = {
-    "transaction.max.timeout.ms": (
-        60_000, "producers ask for 60000 where they say nothing, and would be let into no transaction",
-        "transaction.timeout.ms of {} at most into every producer with transactions",
-    ),
-    MESSAGE: (
-        1_000_000, "librdkafka fills batches up to 1000000 bytes where it is told nothing, and parts none that is "
-        "refused: its records would be lost", "batch.size of {} at most into every client of librdkafka",
-    ),
-    "socket.request.max.bytes": (
-        1 << 20, "producers send up to 1 MiB in a request where they say nothing, and brokers would end the connection",
-        "max.request.size of less than {} into every producer",
-    ),
-    "log.message.timestamp.before.max.ms": (
-        120_000, "producers try again for 120000 where they say nothing, and a record that comes so late would be "
-        "refused", "delivery.timeout.ms of {} at most into every producer",
-    ),
-}  # fmt: skip
-# Times that a pause of the garbage collector or of a disk exceeds: the least, and what comes of less.
-PAUSES = {
-    "replica.lag.time.max.ms": (
-        5_000, "a pause of the garbage collector or of a disk that is as long takes followers out of the ISR, and "
-        "writers stop where too few are left",
-    ),
-    "replica.socket.timeout.ms": (
-        5_000, "a pause of the garbage collector that is as long ends the connections of followers, which fall behind",
-    ),
-    "controller.socket.timeout.ms": (
-        5_000, "a pause of a broker that is as long ends the connection of the controller, which begins anew",
-    ),
-    "request.timeout.ms": (
-        5_000, "a pause of a broker that is as long ends the requests of the others",
-    ),
-}  # fmt: skip
-AUTO_CREATE = "auto.create.topics.enable"
-PROTOCOLS = {
-    "inter.broker.protocol.version": "brokers do without what came since, which is for the time of an upgrade alone",
-    "log.message.format.version": "left over from an upgrade: it does nothing, or every batch is converted",
-}
-PER_ADDRESS = "max.connections.per.ip"
+AUTO_CREATE, PER_ADDRESS = "auto.create.topics.enable", "max.connections.per.ip"
 OF_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
-# What the role writes for each listener, which goes before what is said for all.
+# Properties that the role sets for each listener, which overrides the value for all, and the setting to use instead.
 COVERED = {
     "ssl.client.auth": "client_auth of the listener",
     "ssl.keystore.location": "kafka_keystore, or keystore of the listener",
@@ -95,153 +41,306 @@ COVERED = {
     "sasl.enabled.mechanisms": "sasl_mechanisms of the listener",
 }
 
+# The kinds of a property whose value has another effect than intended.
+LIMIT_MEANT = ProblemKind(
+    "LIMIT_MEANT", "Kafka reads every number below 0 as -1, unlimited", "write -1 if you mean unlimited, or a limit"
+)
+LIMIT_MEANT_ZERO = LIMIT_MEANT.variant(message="Kafka would not start", advice="write at least 1, or -1")
+LIMIT_MEANT_SECONDS = LIMIT_MEANT.variant(
+    message="the unit is milliseconds: as seconds it would be {duration}",
+    advice="write {number}000 if you mean seconds",
+)
+LIMIT_MEANT_TINY = LIMIT_MEANT.variant(
+    message="the unit is milliseconds: this is less than a second",
+    advice="write {days} if you mean days, or {hours} for hours",
+)
+LIMIT_MEANT_NO_CONNECTION = LIMIT_MEANT.variant(
+    message="no client could connect, and no other broker",
+    advice=f"remove it, or name exceptions in {PER_ADDRESS}.overrides",
+)
+LIMIT_MEANT_SHUTDOWN = LIMIT_MEANT.variant(
+    message="leaders would not move before a broker stops: every restart leaves partitions without a leader",
+    advice="remove it, the default is true",
+)
+LIMIT_MEANT_USUAL = LIMIT_MEANT.variant(
+    message="the unit is milliseconds: the default is {default}",
+    advice="write {number}000 if you mean seconds, or keep it if milliseconds are intended",
+)
+LIMIT_MEANT_REAUTH = LIMIT_MEANT.variant(
+    message="the unit is milliseconds: every client would log in again all the time",
+    advice="write {number}000 if you mean seconds; 3600000 is an hour",
+)
+LIMIT_MEANT_PRODUCER = LIMIT_MEANT.variant(
+    message="less than {other} ({least}): a producer that retries after a pause writes a record twice",
+    advice="raise it, or remove it",
+)
+LIMIT_MEANT_TRANSACTION = LIMIT_MEANT_PRODUCER.variant(
+    message="less than {other} ({least}): a transaction that is still allowed is no longer known"
+)
+LIMIT_MEANT_SESSION_MOST = LIMIT_MEANT.variant(
+    message="clients request a session of {session} by default, and could join no group",
+    advice="remove it, or set session.timeout.ms to at most {number} in every client",
+)
+LIMIT_MEANT_SESSION_LEAST = LIMIT_MEANT_SESSION_MOST.variant(
+    advice="remove it, or set session.timeout.ms to at least {number} in every client"
+)
+LIMIT_MEANT_REQUEST = LIMIT_MEANT.variant(
+    message="a batch is one request, and brokers close the connection if it is too large ({other} is {limit})",
+    advice="correct one of the two",
+)
+LIMIT_MEANT_SEGMENT = LIMIT_MEANT_REQUEST.variant(
+    message="a batch has to fit into a segment, larger batches are rejected ({other} is {limit})"
+)
+# What a batch has to fit into.
+HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """A time after which brokers forget what clients still use."""
+
+    least: int
+    """The smallest value without a problem, if the broker does not set `other`."""
+    other: str
+    """The setting of clients or brokers that it has to exceed."""
+    kind: ProblemKind
+
+
+EXPIRIES = {
+    "producer.id.expiration.ms": Expiry(120_000, "delivery.timeout.ms of producers", LIMIT_MEANT_PRODUCER),
+    "transactional.id.expiration.ms": Expiry(900_000, "transaction.max.timeout.ms", LIMIT_MEANT_TRANSACTION),
+}
+PAUSE = "remove it, the default is {default}"
+# The smallest values that clients need by default (clients of Java and librdkafka, unless one is named), or that are
+# longer than a pause of the garbage collector or of a disk; and the kind for smaller values.
+REQUIRED: dict[str, tuple[int, ProblemKind]] = {
+    "transaction.max.timeout.ms": (
+        60_000,
+        LIMIT_MEANT.variant(
+            message="producers request 60000 by default, and could begin no transaction",
+            advice="remove it, or set transaction.timeout.ms to at most {number} in every producer with transactions",
+        ),
+    ),
+    MESSAGE: (
+        1_000_000,
+        LIMIT_MEANT.variant(
+            message="librdkafka fills batches up to 1000000 bytes by default, and does not split a rejected batch: its "
+            "records would be lost",
+            advice="remove it, or set batch.size to at most {number} in every client of librdkafka",
+        ),
+    ),
+    REQUEST: (
+        1 << 20,
+        LIMIT_MEANT.variant(
+            message="producers send up to 1 MiB in a request by default, and brokers would close the connection",
+            advice="remove it, or set max.request.size to less than {number} in every producer",
+        ),
+    ),
+    "log.message.timestamp.before.max.ms": (
+        120_000,
+        LIMIT_MEANT.variant(
+            message="producers retry for 120000 by default, and a record that arrives that late would be rejected",
+            advice="remove it, or set delivery.timeout.ms to at most {number} in every producer",
+        ),
+    ),
+    "replica.lag.time.max.ms": (
+        5_000,
+        LIMIT_MEANT.variant(
+            message="a pause of the garbage collector or of a disk of this length removes followers from the ISR, and "
+            "writes stop if too few remain",
+            advice=PAUSE,
+        ),
+    ),
+    "replica.socket.timeout.ms": (
+        5_000,
+        LIMIT_MEANT.variant(
+            message="a pause of the garbage collector of this length closes the connections of followers, which then "
+            "lag",
+            advice=PAUSE,
+        ),
+    ),
+    "controller.socket.timeout.ms": (
+        5_000,
+        LIMIT_MEANT.variant(
+            message="a pause of a broker of this length closes the connection of the controller, which starts again",
+            advice=PAUSE,
+        ),
+    ),
+    "request.timeout.ms": (
+        5_000,
+        LIMIT_MEANT.variant(
+            message="a pause of a broker of this length ends the requests of the other brokers", advice=PAUSE
+        ),
+    ),
+}
+
 
 def limits(model: Model) -> Iterator[Problem]:
-    """Properties mean what is written, and leave room for one another."""
+    """Check that properties have the intended effect, and fit one another and the defaults of clients."""
     for broker in model.brokers:
         for variable, layer in broker.layers:
-            for name in UNLIMITED:
-                number = whole(layer.get(name))
-                if number is not None and (number < -1 or (number == 0 and not name.endswith("bytes"))):
-                    wrong = "Kafka takes every number below 0 for -1, for ever" if number else "Kafka would not start"
-                    advice = "write -1 where it is meant, or how long" if number else "write 1 at least, or -1"
-                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice)
-            for name in SPANS:
-                if meant := seconds(layer.get(name)):
-                    wrong = f"milliseconds, and as seconds it would be {meant}"
-                    advice = f"write {layer[name]}000 if seconds were meant"
-                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", layer[name], wrong, advice)
-            for name in TINY:
-                if tiny(layer.get(name)):
-                    wrong, number = "milliseconds, less than a second", whole(layer[name]) or 0
-                    advice = f"write {number * 86_400_000} if days were meant, or {number * 3_600_000} for hours"
-                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", layer[name], wrong, advice)
+            yield from _numbers(broker, variable, layer)
             if whole(layer.get(PER_ADDRESS)) == 0 and not broker.config.get(f"{PER_ADDRESS}.overrides"):
-                wrong = "nobody could connect, the other brokers neither"
-                advice = f"leave it out, or name exceptions in {PER_ADDRESS}.overrides"
-                yield broker.problem(f"{variable}[{PER_ADDRESS}]", "LIMIT_MEANT", 0, wrong, advice)
+                yield broker.report(LIMIT_MEANT_NO_CONNECTION, f"{variable}[{PER_ADDRESS}]", 0)
             if text(layer.get("controlled.shutdown.enable")).lower() == "false":
-                wrong = "leaders would not move before a broker stops: every restart leaves partitions without one"
-                place = f"{variable}[controlled.shutdown.enable]"
-                yield broker.problem(place, "LIMIT_MEANT", False, wrong, "leave it out: true")
-            yield from _hasty(broker, variable, layer)
-            yield from _forgotten(broker, variable, layer)
-            yield from _meant(broker, variable, layer)
+                yield broker.report(LIMIT_MEANT_SHUTDOWN, f"{variable}[controlled.shutdown.enable]", False)
+            yield from _seconds(broker, variable, layer)
+            yield from _expiries(broker, variable, layer)
+            yield from _leftovers(broker, variable, layer)
             yield from _sessions(broker, variable, layer)
-            yield from _asked(broker, variable, layer)
-        yield from _holding(broker)
+            yield from _required(broker, variable, layer)
+        yield from _largest_batch(broker)
 
 
-def _hasty(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Milliseconds that are about the usual number of seconds were meant as these."""
+def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check numbers that Kafka reads as unlimited, and durations in another unit than milliseconds."""
+    for name in UNLIMITED:
+        number = whole(layer.get(name))
+        if number is not None and (number < -1 or (number == 0 and not name.endswith("bytes"))):
+            yield broker.report(LIMIT_MEANT if number else LIMIT_MEANT_ZERO, f"{variable}[{name}]", number)
+    for name in SPANS:
+        if duration := seconds(layer.get(name)):
+            value = layer[name]
+            yield broker.report(LIMIT_MEANT_SECONDS, f"{variable}[{name}]", value, duration=duration, number=value)
+    for name in TINY:
+        if tiny(layer.get(name)):
+            number = whole(layer[name]) or 0
+            days, hours = number * 86_400_000, number * 3_600_000
+            yield broker.report(LIMIT_MEANT_TINY, f"{variable}[{name}]", layer[name], days=days, hours=hours)
+
+
+def _seconds(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check durations in milliseconds that are about the usual number of seconds."""
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
     for name in (str(name) for name in layer if str(name).endswith(".ms") and name not in (*SPANS, *JUDGED)):
-        number, usual = whole(layer[name]), FOLLOWING.get(name, definitions.default("broker", name))
-        if in_seconds(name, number, usual):
-            wrong = f"milliseconds, and {usual} is usual"
-            advice = f"write {number}000 if seconds were meant, or leave it if that is meant"
-            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+        number, default = whole(layer[name]), FOLLOWING.get(name, definitions.default("broker", name))
+        if in_seconds(name, number, default):
+            place = f"{variable}[{name}]"
+            yield broker.report(LIMIT_MEANT_USUAL, place, number, warning=True, default=default, number=number)
 
 
-def _forgotten(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Nothing is forgotten, and nobody has to log in again, while it is in use."""
-    for name, (usual, of, wrong) in FORGOTTEN.items():
-        least = (whole(broker.config.get(of)) if "." in of else None) or usual
+def _expiries(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check that brokers forget nothing, and ask no client for a new login, while it is in use."""
+    for name, expiry in EXPIRIES.items():
+        least = (whole(broker.config.get(expiry.other)) if "." in expiry.other else None) or expiry.least
         number = whole(layer.get(name))
         if number is not None and 0 < number < least:
-            shown = f"less than {of} ({least}): {wrong}"
-            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, shown, "raise it, or leave it out")
+            yield broker.report(expiry.kind, f"{variable}[{name}]", number, other=expiry.other, least=least)
     for name in (str(name) for name in layer if REAUTH.fullmatch(str(name))):
         number = whole(layer[name])
         if number is not None and 0 < number < LEAST_REAUTH:
-            wrong = "milliseconds, and every client would log in again all the time"
-            advice = f"write {number}000 if seconds were meant; 3600000 is an hour"
-            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+            yield broker.report(LIMIT_MEANT_REAUTH, f"{variable}[{name}]", number, warning=True, number=number)
 
 
 def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Members of groups may ask for the session that clients ask for by default."""
+    """Check that consumers can have the session timeout that they request by default."""
     least, longest = (
-        whole(broker.config.get(name, usual)) for name, usual in zip(SESSIONS, (6000, 1_800_000), strict=True)
+        whole(broker.config.get(name, default)) for name, default in zip(SESSIONS, (6000, 1_800_000), strict=True)
     )
     if least is None or longest is None or least > longest:
-        return  # said as PROPERTY_ORDER
-    for name, most in SESSIONS.items():
+        return  # reported as PROPERTY_ORDER
+    for name, is_upper in SESSIONS.items():
         number = whole(layer.get(name))
-        if number is not None and (number < SESSION if most else number > SESSION):
-            wrong = f"clients ask for {SESSION} where they say nothing, and would be let into no group"
-            bound = f"{number} at {'most' if most else 'least'}"
-            advice = f"leave it out, or write session.timeout.ms of {bound} into every client"
-            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+        if number is not None and (number < SESSION if is_upper else number > SESSION):
+            kind = LIMIT_MEANT_SESSION_MOST if is_upper else LIMIT_MEANT_SESSION_LEAST
+            yield broker.report(kind, f"{variable}[{name}]", number, warning=True, session=SESSION, number=number)
 
 
-def _asked(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Clients have what they ask for by default, and a broker may pause for as long as one does."""
+def _required(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check that clients have what they request by default, and that a broker may pause for a usual time."""
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
-    for name in (str(name) for name in layer if name in ASKED or name in PAUSES):
-        number, usual = whole(layer[name]), definitions.default("broker", name)
-        least, wrong, *words = ASKED.get(name) or PAUSES[name]
-        if number is None or not 0 < number < least or in_seconds(name, number, usual):
-            continue  # seconds are said as such
-        advice = f"leave it out, or write {words[0].format(number)}" if words else f"leave it out: {usual} is usual"
-        yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+    for name in (str(name) for name in layer if name in REQUIRED):
+        number, default = whole(layer[name]), definitions.default("broker", name)
+        least, kind = REQUIRED[name]
+        if number is None or not 0 < number < least or in_seconds(name, number, default):
+            continue  # a number of seconds is reported as such
+        yield broker.report(kind, f"{variable}[{name}]", number, warning=True, number=number, default=default)
 
 
-def _meant(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Topics are made by who declares them, and brokers speak as their version does when an upgrade is over."""
+TOPICS_UNDECLARED = ProblemKind(
+    "TOPICS_UNDECLARED",
+    "each misspelt name that a client requests becomes a topic, without profile and declaration",
+    "remove it, and declare topics",
+    warning=True,
+)
+PROTOCOL_OLD = ProblemKind(
+    "PROTOCOL_OLD",
+    "brokers run without the features of newer versions: this is for the time of an upgrade",
+    "remove it once all brokers run {version}",
+    warning=True,
+)
+PROTOCOL_OLD_FORMAT = PROTOCOL_OLD.variant(
+    message="left over from an upgrade: it has no effect, or every batch is converted"
+)
+PROTOCOLS = {"inter.broker.protocol.version": PROTOCOL_OLD, "log.message.format.version": PROTOCOL_OLD_FORMAT}
+
+
+def _leftovers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check that no broker creates topics by itself, and that no protocol version remains after an upgrade."""
     if text(layer.get(AUTO_CREATE)).lower() == "true":
-        wrong = "each misspelt name that a client asks for becomes a topic, without profile and declaration"
-        advice = "leave it out, and declare topics"
-        yield broker.problem(f"{variable}[{AUTO_CREATE}]", "TOPICS_UNDECLARED", True, wrong, advice, warning=True)
-    own = re.match(r"(\d+)\.(\d+)", str(broker.inputs.get("kafka_version")))
-    for name, wrong in PROTOCOLS.items():
-        said = re.match(r"(\d+)\.(\d+)", text(layer.get(name)))
-        if own and said and (int(said[1]), int(said[2]) + 1) < (int(own[1]), int(own[2])):  # one is the way back
-            advice = f"take it out once all brokers run {broker.inputs.get('kafka_version')}"
-            yield broker.problem(f"{variable}[{name}]", "PROTOCOL_OLD", layer[name], wrong, advice, warning=True)
+        yield broker.report(TOPICS_UNDECLARED, f"{variable}[{AUTO_CREATE}]", True)
+    version = str(broker.inputs.get("kafka_version"))
+    installed = re.match(r"(\d+)\.(\d+)", version)
+    for name, kind in PROTOCOLS.items():
+        protocol = re.match(r"(\d+)\.(\d+)", text(layer.get(name)))
+        # The previous minor version is accepted: a rollback needs it.
+        if installed and protocol and (int(protocol[1]), int(protocol[2]) + 1) < (int(installed[1]), int(installed[2])):
+            yield broker.report(kind, f"{variable}[{name}]", layer[name], version=version)
 
 
-def _holding(broker: Broker) -> Iterator[Problem]:
-    largest = whole(broker.config.get(MESSAGE, USUAL_MESSAGE))
-    for name, (usual, wrong) in HOLDING.items():
-        most = whole(broker.config.get(name, usual))
+def _largest_batch(broker: Broker) -> Iterator[Problem]:
+    """Check that the largest batch fits into a segment and into a request."""
+    largest = whole(broker.config.get(MESSAGE, BATCH_DEFAULTS[MESSAGE]))
+    for name, kind in HOLDERS.items():
+        most = whole(broker.config.get(name, BATCH_DEFAULTS[name]))
         if largest is not None and most is not None and most < largest:
-            place, shown = (name, most) if name in broker.config else (MESSAGE, largest)
-            wrong = f"{wrong} ({MESSAGE} is {largest})" if place == name else f"{wrong} ({name} is {most})"
-            yield broker.problem(f"kafka_config[{place}]", "LIMIT_MEANT", shown, wrong, "correct one of the two")
+            if name in broker.config:
+                yield broker.report(kind, f"kafka_config[{name}]", most, other=MESSAGE, limit=largest)
+            else:
+                yield broker.report(kind, f"kafka_config[{MESSAGE}]", largest, other=name, limit=most)
 
 
 def limit(broker: Broker, name: str) -> int:
-    """Return one of HOLDING, or what it holds, as a broker has it; Kafka's own where it says no number."""
+    """Return a property of BATCH_DEFAULTS as a broker has it; Kafka's default if it is not a number."""
     number = whole(broker.config.get(name))
-    return (
-        {MESSAGE: USUAL_MESSAGE, **{of: usual for of, (usual, _) in HOLDING.items()}}[name]
-        if number is None
-        else number
-    )
+    return BATCH_DEFAULTS[name] if number is None else number
+
+
+PROPERTY_LISTENER = ProblemKind(
+    "PROPERTY_LISTENER",
+    "kafka_listeners has only {listeners}, and Kafka looks for their names in lower case",
+    "name one of them",
+)
+PROPERTY_LISTENER_TYPO = PROPERTY_LISTENER.variant(advice="did you mean listener.name.{near}.{property}?")
+PROPERTY_LISTENER_COVERED = PROPERTY_LISTENER.variant(
+    message="has no effect: the role sets it for each listener, which overrides it",
+    advice="remove it, and use {instead}",
+)
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Properties of a listener are of one that is there, and those of all are not covered by each listener's own."""
+    """Check that properties of a listener name an existing one, and that properties of all listeners have an effect."""
     for broker in model.brokers:
         names = {item.name.lower(): item for item in broker.listeners}
         for variable, layer in broker.layers:
             for key, value in layer.items() if names else ():
-                found = OF_LISTENER.fullmatch(str(key))
-                if found and found[1].lower() not in names:  # of capitals KAFKA_PROPERTY_UNKNOWN is said
-                    near = nearest(found[1], names)
-                    wrong = f"kafka_listeners has only {', '.join(item.name for item in names.values())}"
-                    wrong += ", and Kafka looks for their names in lower case"
-                    advice = f"did you mean listener.name.{near}.{found[2]}?" if near else "name one of them"
-                    yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", None, wrong, advice)
+                of_listener = OF_LISTENER.fullmatch(str(key))
+                if of_listener and of_listener[1].lower() not in names:  # upper case: KAFKA_PROPERTY_UNKNOWN
+                    near = nearest(of_listener[1], names)
+                    yield broker.report(
+                        PROPERTY_LISTENER_TYPO if near else PROPERTY_LISTENER,
+                        f"{variable}[{key}]",
+                        listeners=[item.name for item in names.values()],
+                        near=near,
+                        property=of_listener[2],
+                    )
                 elif key in COVERED and value is not None and all_covered(broker, str(key)):
-                    wrong = "does nothing: the role writes it for each listener, and that goes before"
-                    advice = f"take it out, and use {COVERED[str(key)]}"
-                    yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", value, wrong, advice)
+                    instead = COVERED[str(key)]
+                    yield broker.report(PROPERTY_LISTENER_COVERED, f"{variable}[{key}]", value, instead=instead)
 
 
 def all_covered(broker: Broker, name: str) -> bool:
-    """Tell whether every listener that has a use for a property has its own."""
+    """Tell whether every listener that uses a property has its own value of it."""
     if name == "ssl.principal.mapping.rules":
         return all(item.rules for item in broker.encrypted if item.asks_for_certificates)
     return bool(broker.encrypted) if name.startswith("ssl.") else True

@@ -1,4 +1,4 @@
-"""Rules on users for whom a certificate stands: some listener makes their name of one."""
+"""Checks users without a password: a listener has to derive their name from a certificate, a token or a ticket."""
 
 from __future__ import annotations
 
@@ -13,70 +13,84 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_valu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import RULE, principal, rules_of, written
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
-SCRAM = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # with other mechanisms the cluster keeps no password of anybody
+SCRAM = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # with other mechanisms the cluster stores no passwords
 SUBJECT = re.compile(r"[A-Za-z0-9.]+=")
 
 
+USER_NOBODY = ProblemKind(
+    "USER_NOBODY",
+    "no listener ({listeners}) derives this name from a certificate or a token: no client can be this user",
+    "give the user a password, or add a listener for clients with certificates (docs/security.md)",
+    warning=True,
+)
+USER_NOBODY_RULES = USER_NOBODY.variant(
+    advice="give the user a password, or a name as the rules of {rules_of} derive it"
+)
+USER_NOBODY_CASE = USER_NOBODY.variant(
+    message="the rule of {listener} changes this name to {other}", advice="did you mean {other}?"
+)
+
+
 def users(model: Model) -> Iterator[Problem]:
-    """A user without a password can come: a certificate, a token or a ticket makes his name on some listener."""
-    wanted = [user for user in model.present("kafka_users") if switch(user.get("credential")) is False]
-    brokers = [broker for broker in model.brokers if broker.listeners] if wanted else []
-    if not brokers or any(_unknown(broker) for broker in brokers):
+    """Check that a listener derives the name of each user without a password from a certificate, token or ticket."""
+    without_password = [user for user in model.present("kafka_users") if switch(user.get("credential")) is False]
+    brokers = [broker for broker in model.brokers if broker.listeners] if without_password else []
+    if not brokers or any(_has_other_names(broker) for broker in brokers):
         return
     asking = [(broker, item) for broker in brokers for item in broker.encrypted
               if item.protocol == "SSL" and item.asks_for_certificates]  # fmt: skip
-    rules = {rules_of(broker, item)[1] for broker, item in asking if not _ours_alone(broker, item)}
+    rules = {rules_of(broker, item)[1] for broker, item in asking if not _is_internal(broker, item)}
     between = [(broker, item) for broker, item in asking if item.name == str(broker.inter_broker)]
     known = {name for broker, item in between for name in _known(model, broker, item)}
-    ours = known if any(_ours_alone(broker, item) for broker, item in between) else set()
+    internal = known if any(_is_internal(broker, item) for broker, item in between) else set()
     clients = {item.name: rules_of(broker, item)[1] for broker, item in asking if item.name != str(broker.inter_broker)}
-    taken = sorted({item.name for broker in brokers for item in broker.listeners})
-    for user in wanted:
+    listeners = sorted({item.name for broker in brokers for item in broker.listeners})
+    for user in without_password:
         name = str(user.get("name"))
-        if name not in known and (found := _otherwise(clients, name)):
-            listener, other = found
-            wrong, place = f"the rule of {listener} makes {other} of it", f"kafka_users[{name}].name"
-            advice = f"did you mean {other}?"
-            yield Problem(names(model.brokers), place, "USER_NOBODY", name, wrong, advice, warning=True)
-        elif name not in ours and not any(_made(one, name) for one in rules):
-            wrong = (
-                f"no listener ({', '.join(taken)}) makes this name of a certificate or a token: nobody can be this user"
+        variable = f"kafka_users[{name}]"
+        if name not in known and (other := _in_other_case(clients, name)):
+            listener, derived = other
+            yield USER_NOBODY_CASE.problem(
+                names(model.brokers), f"{variable}.name", name, listener=listener, other=derived
             )
-            more = "add a listener for clients with certificates (docs/security.md)"
-            more = f"a name as the rules of {', '.join(sorted(clients))} make it" if clients else more
-            advice = f"give the user a password, or {more}"
-            place = f"kafka_users[{name}].credential"
-            yield Problem(names(model.brokers), place, "USER_NOBODY", False, wrong, advice, warning=True)
+        elif name not in internal and not any(_can_derive(one, name) for one in rules):
+            kind = USER_NOBODY_RULES if clients else USER_NOBODY
+            yield kind.problem(
+                names(model.brokers), f"{variable}.credential", False, listeners=listeners, rules_of=sorted(clients)
+            )
 
 
-def _otherwise(clients: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, str] | None:
-    """Return a listener of clients whose rule writes a name in other letters, and how, where none makes it as it is."""
-    if any(_made(rules, name) for rules in clients.values()):
+def _in_other_case(clients: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, str] | None:
+    """Return a listener of clients whose rule changes the case of a name, and the name that it derives.
+
+    None if a listener derives the name as it is, or if there is no such listener.
+    """
+    if any(_can_derive(rules, name) for rules in clients.values()):
         return None
     for listener, rules in clients.items():
         for rule in rules:
-            found = RULE.fullmatch(rule.strip())
-            other = {"L": name.lower(), "U": name.upper()}.get(found[3], name) if found else name
+            parts = RULE.fullmatch(rule.strip())
+            other = {"L": name.lower(), "U": name.upper()}.get(parts[3], name) if parts else name
             if other != name and _fits(rule.strip(), other):
                 return listener, other
     return None
 
 
-def _ours_alone(broker: Broker, item: Listener) -> bool:
-    """Tell whether brokers and the control node alone come to a listener: the site lets nobody else in there."""
+def _is_internal(broker: Broker, item: Listener) -> bool:
+    """Tell whether only brokers and the control node connect to a listener: the site's rules allow no other source."""
     if item.name != str(broker.inter_broker) or not broker.inputs.on("base_firewall"):
         return False
-    told = [whole(rule.get("port")) for rule in broker.inputs.entries("site_firewall_rules")]
+    site_ports = [whole(rule.get("port")) for rule in broker.inputs.entries("site_firewall_rules")]
     more = broker.inputs.mapping("firewall_extra_sources").get("admin")
-    own = [whole(rule.get("port")) for rule in broker.inputs.entries("base_firewall_rules")]
-    return item.port not in told and item.port in own and not more
+    ports = [whole(rule.get("port")) for rule in broker.inputs.entries("base_firewall_rules")]
+    return item.port not in site_ports and item.port in ports and not more
 
 
 def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
-    """Yield whom such a listener makes of the certificates that the site declares, and super users."""
+    """Yield the super users, and the names that a listener derives from the certificates that the site declares."""
     yield from (name.removeprefix("User:") for name, _ in super_users(broker))
     rules = rules_of(broker, item)[1]
     for machine in model.machines.values():
@@ -85,39 +99,40 @@ def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
                 yield name
 
 
-def _unknown(broker: Broker) -> bool:
-    """Tell whether a broker takes names from elsewhere, or asks nobody who he is."""
+def _has_other_names(broker: Broker) -> bool:
+    """Tell whether a broker gets names from another source, or no listener asks clients for their identity."""
     elsewhere = any(set(item.mechanisms) - {*SCRAM} for item in broker.listeners)
     asked = any(item.protocol not in CLEAR or item.mechanisms for item in broker.listeners)
     return elsewhere or not asked or any("principal.builder.class" in str(name) for name in broker.config)
 
 
 @cache
-def _made(rules: tuple[str, ...], name: str) -> bool:
-    """Tell whether rules may make a name of some subject; so where one cannot be judged."""
+def _can_derive(rules: tuple[str, ...], name: str) -> bool:
+    """Tell whether rules may derive a name from some subject; true if a rule cannot be analysed."""
     return any(_fits(rule.strip(), name) for rule in rules or ("DEFAULT",))
 
 
 def _fits(rule: str, name: str) -> bool:
+    """Tell whether one rule may derive a name from some subject; true if the rule cannot be analysed."""
     if rule == "DEFAULT":
         return bool(SUBJECT.match(name))
-    found = RULE.fullmatch(rule)
-    if not found:
+    parts_of_rule = RULE.fullmatch(rule)
+    if not parts_of_rule:
         return True
-    pattern, replacement, letters = found.groups()
-    if {"L": name.lower(), "U": name.upper()}.get(letters, name) != name:
+    pattern, replacement, case = parts_of_rule.groups()
+    if {"L": name.lower(), "U": name.upper()}.get(case, name) != name:
         return False
     parts = re.split(r"(\\.|\$\d)", replacement)
     groups = _groups(pattern)
     text = "".join(_part(part, groups, pattern) for part in parts)
     try:
-        return re.fullmatch(text, name, re.IGNORECASE if letters else 0) is not None
+        return re.fullmatch(text, name, re.IGNORECASE if case else 0) is not None
     except re.error:
         return True
 
 
 def _part(part: str, groups: Sequence[str], pattern: str) -> str:
-    """Return a part of a replacement as a pattern of what it can become."""
+    """Return a part of a replacement as a pattern of the texts that it can result in."""
     if re.fullmatch(r"\$\d", part):
         number = int(part[1])
         return "(?:.*)" if number == 0 or number > len(groups) else f"(?:{groups[number - 1]})"
@@ -125,7 +140,7 @@ def _part(part: str, groups: Sequence[str], pattern: str) -> str:
 
 
 def _groups(pattern: str) -> list[str]:
-    """Return the patterns of the capturing groups, in order; what has groups inside is anything."""
+    """Return the patterns of the capturing groups, in order; `.*` for a group that contains groups."""
     found: dict[int, str] = {}
     opened: list[int] = []
     inside = False  # of [...]

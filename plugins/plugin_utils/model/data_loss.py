@@ -1,4 +1,4 @@
-"""Rules on settings with which acknowledged records vanish: not synced, or deleted at once."""
+"""Checks settings that can lose acknowledged records: data that is not synced, or deleted too early."""
 
 from __future__ import annotations
 
@@ -9,13 +9,26 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-UNSYNCED = "the server acknowledges what a power cut takes away"
-TRUSTING = "a server that lost its snapshots starts empty, and may lead"
-# Settings of a ZooKeeper server, their values that lose data, and why.
-ZOOKEEPER = {"forceSync": ("no", "false", UNSYNCED), "snapshot.trust.empty": ("true", "yes", TRUSTING)}
-# The least of each that keeps a record for longer than an outage of its readers, in milliseconds and bytes.
+ZOOKEEPER_UNSAFE = ProblemKind(
+    "ZOOKEEPER_UNSAFE", "the server acknowledges data that a power failure would lose", "remove it"
+)
+ZOOKEEPER_UNSAFE_EMPTY = ZOOKEEPER_UNSAFE.variant(
+    message="a server that has lost its snapshots starts empty, and may become leader"
+)
+# Settings of a ZooKeeper server: the values that lose data, and the kind of problem.
+ZOOKEEPER = {
+    "forceSync": (("no", "false"), ZOOKEEPER_UNSAFE),
+    "snapshot.trust.empty": (("true", "yes"), ZOOKEEPER_UNSAFE_EMPTY),
+}
+PURGE_OFF = ProblemKind(
+    "PURGE_OFF",
+    "snapshots and logs are never deleted, until the disk is full and the server stops",
+    "remove it, or set a number of hours",
+    warning=True,
+)
+# The smallest values that keep a record longer than an outage of its readers, in the unit of the name.
 HOUR = 3_600_000
 LEAST = {
     "log.retention.ms": HOUR,
@@ -28,33 +41,47 @@ LEAST = {
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """Servers sync what they acknowledge, and do not start empty."""
+    """Check that ZooKeeper servers sync what they acknowledge, do not start empty, and delete old snapshots."""
     for server in model.servers:
         given = [(f"zookeeper_config[{name}]", str(name), text(value)) for name, value in server.config.items()]
-        for variable, told in options(server).items():
-            parts = (option.removeprefix("-Dzookeeper.").partition("=") for option in told if "-Dzookeeper." in option)
+        for variable, java_options in options(server).items():
+            parts = (
+                option.removeprefix("-Dzookeeper.").partition("=")
+                for option in java_options
+                if "-Dzookeeper." in option
+            )
             given += [(variable, name, value) for name, _, value in parts]
         for variable, name, value in given:
-            *bad, wrong = ZOOKEEPER.get(name.removeprefix("zookeeper."), ("",))
             if name == "autopurge.purgeInterval" and (whole(value) or 0) < 1:
-                wrong = "snapshots and logs are never deleted, until the disk is full and the server ends"
-                yield server.problem(variable, "PURGE_OFF", value, wrong, "leave it out, or say hours", warning=True)
-            if value.lower() in bad:
-                yield server.problem(variable, "ZOOKEEPER_UNSAFE", f"{name}={value}", wrong, "take it out")
+                yield server.report(PURGE_OFF, variable, value)
+            unsafe_values, kind = ZOOKEEPER.get(name.removeprefix("zookeeper."), ((), ZOOKEEPER_UNSAFE))
+            if value.lower() in unsafe_values:
+                yield server.report(kind, variable, f"{name}={value}")
+
+
+RETENTION_SHORT = ProblemKind(
+    "RETENTION_SHORT",
+    "less than {least}: records can be deleted before a reader returns after an outage",
+    "raise it, or keep it if that is intended",
+    warning=True,
+)
+CLEANER_OFF = ProblemKind(
+    "CLEANER_OFF",
+    "compacted topics, as __consumer_offsets, grow until disks are full",
+    "remove it",
+    warning=True,
+)
 
 
 def retention(model: Model) -> Iterator[Problem]:
-    """Records and offsets live longer than an outage, and compacted topics are compacted."""
+    """Check that records and offsets are kept longer than an outage, and that compacted topics are compacted."""
     for broker in model.brokers:
         for variable, layer in broker.layers:
             for name, least in LEAST.items():
                 value = whole(layer.get(name))
-                meant = (name in SPANS and seconds(value)) or (name in TINY and tiny(value))  # said as LIMIT_MEANT
-                if value is not None and 0 <= value < least and not meant:
-                    wrong = f"less than {least}: gone before a reader that was down has come back"
-                    advice = "raise it, or leave it if that is meant"
-                    yield broker.problem(f"{variable}[{name}]", "RETENTION_SHORT", value, wrong, advice, warning=True)
+                other_unit = (name in SPANS and seconds(value)) or (name in TINY and tiny(value))  # LIMIT_MEANT
+                if value is not None and 0 <= value < least and not other_unit:
+                    yield broker.report(RETENTION_SHORT, f"{variable}[{name}]", value, least=least)
             name = "log.cleaner.enable"
             if text(layer.get(name)).lower() == "false":
-                wrong = "compacted topics grow for ever, consumers' offsets among them, until disks are full"
-                yield broker.problem(f"{variable}[{name}]", "CLEANER_OFF", False, wrong, "leave it out", warning=True)
+                yield broker.report(CLEANER_OFF, f"{variable}[{name}]", False)

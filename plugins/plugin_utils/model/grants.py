@@ -1,10 +1,9 @@
-"""Rules on users and what they are granted: whole, meant for somebody, about something that is there."""
+"""Checks the grants of users: each is complete, belongs to one principal, and names topics that are declared."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -12,14 +11,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import ACL_TOPIC, covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import KEPT, NAME
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import STATE_TOPIC, TOPIC_STATE, VALID_NAME
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole as whole_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
     VERBS,
     acls_of_grant,
@@ -30,158 +28,242 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
-# What stands beside a verb, and beside which.
+# Keys that accompany a verb in a grant, each with the verbs that use it.
 BESIDE = {
     "group": ("consume",),
     "topics": ("connect", "mirror_maker"),
     "groups": ("mirror_maker",),
     "source": ("mirror_maker",),
 }
-# What names topics, or what their names begin with; those of the first are declared.
+# Keys whose values are topics that kafka_topics has to declare, and all keys whose values are topics or prefixes.
 DECLARED = ("produce", "consume", "topics")
 OF_TOPICS = (*DECLARED, "streams", "source")
-# One name each, of which others are made.
+# Keys that take one name, from which other names are derived.
 PLAIN = ("streams", "connect", "source")
 LISTS = (*DECLARED, "groups")
-CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)  # how the first of them is called
-DECLARE = "declare it (manage: false if others make it)"
-CONNECT = 3  # topics of a group of workers: configurations, offsets, status
-Found = tuple[str, Mapping[str, Any]]
+# The name of the topic in which workers of Connect keep their configurations.
+CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)
+CONNECT = 3  # topics of a group of Connect workers: configurations, offsets, status
+PlacedGrant = tuple[str, Mapping[str, Any]]
+"""The place of a grant in the inventory, and the grant."""
 
 
-def _grants(model: Model) -> Iterator[Found]:
-    """Yield every grant of users that are there, with its place."""
+def _grants(model: Model) -> Iterator[PlacedGrant]:
+    """Yield every grant of the users that are not absent, with its place."""
     for user in model.present("kafka_users"):
         for number, grant in enumerate(grants_of(user)):
             verb = next(iter(verbs_of(grant)), number)
             yield f"kafka_users[{user.get('name')}].grants[{verb}]", grant
 
 
+USER_PREFIX = ProblemKind(
+    "USER_PREFIX",
+    "the principal in ACLs would be {principal}",
+    "remove User: from the name",
+)
+USER_PREFIX_STAR = USER_PREFIX.variant(advice="name one user; kafka_acls can name User:*")
+USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
+    message="Kafka gives this name to clients that do not log in: every client that can connect has these grants",
+    advice="name the users; kafka_acls can name User:ANONYMOUS",
+)
+USER_NEEDED = ProblemKind(
+    "USER_NEEDED",
+    "a super user, which would be deleted",
+    "remove the entry, or remove the name from kafka_super_users first to delete the user",
+)
+USER_NEEDED_ADMIN = USER_NEEDED.variant(message="the user of the control node, which would be deleted")
+USER_CREDENTIAL = ProblemKind(
+    "USER_CREDENTIAL",
+    "credential: false declares a user without a password",
+    "keep one of the two",
+)
+
+
 def users(model: Model) -> Iterator[Problem]:
-    """A user's name is that of one principal, and a credential is there or not."""
-    where = names(model.brokers)
+    """Check that a user's name is the name of one principal, and that it has either a password or credential: false."""
+    hosts = names(model.brokers)
     for user in model.told("kafka_users"):
         name = str(user.get("name"))
-        place = f"kafka_users[{name}]"
+        variable = f"kafka_users[{name}]"
         if name == "ANONYMOUS" and user.get("state") != "absent":
-            wrong = "who logs in to nothing is called so: what is granted here everybody has who can connect"
-            advice = "name the users who are meant; kafka_acls can name User:ANONYMOUS"
-            yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
+            yield USER_PREFIX_ANONYMOUS.problem(hosts, f"{variable}.name", name)
         if name.startswith("User:") or "*" in name:
-            wrong = f"ACLs would speak of {principal_of(user)}"
-            advice = "leave User: out" if name.startswith("User:") else "name one user; kafka_acls can name User:*"
-            yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
-        if user.get("state") == "absent" and (why := _needed(model, principal_of(user))):
-            wrong, advice = (
-                f"{why}, and would be taken away",
-                "take the entry out, and the name out of kafka_super_users first if the user is to go",
-            )
-            yield Problem(where, f"{place}.state", "USER_NEEDED", "absent", wrong, advice)
+            kind = USER_PREFIX if name.startswith("User:") else USER_PREFIX_STAR
+            yield kind.problem(hosts, f"{variable}.name", name, principal=principal_of(user))
+        if user.get("state") == "absent" and (needed := _needed(model, principal_of(user))):
+            yield needed.problem(hosts, f"{variable}.state", "absent")
         if switch(user.get("credential")) is False:
-            given = next(
+            key = next(
                 (key for key in ("password", "mechanism", "iterations", "generation") if user.get(key) is not None),
                 None,
             )
-            if given:
-                wrong = "credential: false says that there is no password"
-                yield Problem(where, f"{place}.{given}", "USER_CREDENTIAL", None, wrong, "keep one of the two")
+            if key:
+                yield USER_CREDENTIAL.problem(hosts, f"{variable}.{key}")
 
 
-def _needed(model: Model, principal: str) -> str | None:
-    """Return why the cluster cannot do without a user; None where it can."""
+def _needed(model: Model, principal: str) -> ProblemKind | None:
+    """Return the kind of problem if the cluster needs a principal that is to be deleted."""
     for broker in model.brokers:
         if principal in {*broker.super_users} | {name for name, _ in super_users(broker)}:
-            return "a super user"
+            return USER_NEEDED
         if principal in admin_principals(model, broker):
-            return "the control node's own user"
+            return USER_NEEDED_ADMIN
     return None
 
 
-def whole(model: Model) -> Iterator[Problem]:
-    """Every grant says one thing, and all that belongs to it."""
-    where = names(model.brokers)
+GRANT_VERBS = ProblemKind(
+    "GRANT_VERBS",
+    "the grant has several verbs: {verbs}",
+    "use one of {known_verbs} in each grant",
+)
+GRANT_VERBS_NONE = GRANT_VERBS.variant(message="the grant has no verb")
+GRANT_BESIDE = ProblemKind(
+    "GRANT_BESIDE",
+    "has no effect in a grant of {verb}",
+    "use it in a grant of {verbs}",
+)
+GRANT_BESIDE_TYPO = GRANT_BESIDE.variant(advice="did you mean {near}: {values}?")
+GRANT_LACKS = ProblemKind(
+    "GRANT_LACKS",
+    "consumers join a group, and would be rejected",
+    "add group",
+)
+GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
+    message="Connect workers keep configurations, offsets and status in three topics",
+    advice="add topics",
+)
+GRANT_LACKS_SOURCE = GRANT_LACKS.variant(
+    message="mirrored topics start with the alias of the other cluster",
+    advice="add source",
+)
+GRANT_OWN_ALIAS = ProblemKind(
+    "GRANT_OWN_ALIAS",
+    "the datacenter of this cluster: source is the alias of the cluster that is mirrored",
+    "write the alias of the other cluster, or keep it if the other cluster has this alias",
+    warning=True,
+)
+GRANT_EMPTY = ProblemKind(
+    "GRANT_EMPTY",
+    "the grant results in no ACL",
+    "name something, or remove the grant",
+)
+
+
+def complete(model: Model) -> Iterator[Problem]:
+    """Check that every grant has one verb, and the keys that belong to it."""
+    hosts = names(model.brokers)
     for place, grant in _grants(model):
         verbs, beside = verbs_of(grant), [key for key in BESIDE if grant.get(key) is not None]
-        lost = next((key for key in beside if not set(BESIDE[key]) & set(verbs)), None)
+        useless = next((key for key in beside if not set(BESIDE[key]) & set(verbs)), None)
         if len(verbs) != 1:
-            wrong = f"says {' and '.join(verbs)}" if verbs else "says nothing that is granted"
-            advice = f"one of {', '.join(VERBS)} in each grant"
-            yield Problem(where, place, "GRANT_VERBS", None, wrong, advice)
-        elif lost:
-            advice = f"it stands beside {' or '.join(BESIDE[lost])}"
-            beside_it = [key for key, others in BESIDE.items() if verbs[0] in others and grant.get(key) is None]
-            if near := nearest(lost, beside_it):
-                advice = f"did you mean {near}: {', '.join(listed(grant[lost]))}?"
-            yield Problem(where, place, "GRANT_BESIDE", lost, f"does nothing beside {verbs[0]}", advice)
-        elif lacking := _lacking(grant, verbs[0]):
-            key, wrong = lacking
-            yield Problem(where, place, "GRANT_LACKS", None, wrong, f"add {key}")
-        elif grant.get("mirror_maker") and str(grant.get("source")) in _own(model):
-            alias, wrong = grant["source"], "the datacenter of this cluster itself: a mirror names the other one"
-            advice = "write the alias of the other cluster, or leave it if that is called so"
-            yield Problem(where, f"{place}.source", "GRANT_OWN_ALIAS", alias, wrong, advice, warning=True)
+            kind = GRANT_VERBS if verbs else GRANT_VERBS_NONE
+            yield kind.problem(hosts, place, verbs=verbs, known_verbs=list(VERBS))
+        elif useless:
+            usable = [key for key, others in BESIDE.items() if verbs[0] in others and grant.get(key) is None]
+            near, values = nearest(useless, usable), listed(grant[useless])
+            kind = GRANT_BESIDE_TYPO if near else GRANT_BESIDE
+            yield kind.problem(
+                hosts, place, useless, verb=verbs[0], verbs=" or ".join(BESIDE[useless]), near=near, values=values
+            )
+        elif missing := _missing(grant, verbs[0]):
+            yield missing.problem(hosts, place)
+        elif grant.get("mirror_maker") and str(grant.get("source")) in _own_datacenter(model):
+            yield GRANT_OWN_ALIAS.problem(hosts, f"{place}.source", grant["source"])
         elif not any(True for _ in acls_of_grant(grant)):
-            wrong = "comes to no ACL"
-            yield Problem(where, place, "GRANT_EMPTY", None, wrong, "name something, or take it out")
-        yield from _starred(where, place, grant)
+            yield GRANT_EMPTY.problem(hosts, place)
+        yield from _names(hosts, place, grant)
 
 
-def _own(model: Model) -> set[str]:
-    """Return the datacenter of a cluster that has one."""
-    found = {str(broker.datacenter) for broker in model.brokers}
-    return found if len(found) == 1 else set()
+def _own_datacenter(model: Model) -> set[str]:
+    """Return the datacenter of the brokers; an empty set if they are in several."""
+    datacenters = {str(broker.datacenter) for broker in model.brokers}
+    return datacenters if len(datacenters) == 1 else set()
 
 
-def _lacking(grant: Mapping[str, Any], verb: str) -> tuple[str, str] | None:
-    """Return what a grant lacks, and why that matters."""
+def _missing(grant: Mapping[str, Any], verb: str) -> ProblemKind | None:
+    """Return the kind of problem if a grant does not have a key that its verb requires."""
     if verb == "consume" and not grant.get("group"):
-        return "group", "consumers join a group, and would be refused"
+        return GRANT_LACKS
     if verb == "connect" and not listed(grant.get("topics")):
-        return "topics", "workers keep configurations, offsets and status in three topics"
+        return GRANT_LACKS_TOPICS
     if grant.get("mirror_maker") == "target" and not grant.get("source"):
-        return "source", "mirrored topics begin with the alias of the other cluster"
+        return GRANT_LACKS_SOURCE
     return None
 
 
-def _starred(where: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
-    """A star stands at the end, and applications have plain names."""
+GRANT_STAR = ProblemKind(
+    "GRANT_STAR",
+    "a star is a wildcard only at the end of a name",
+    "write the prefix of the names and a star, as orders-*",
+)
+GRANT_STAR_PLAIN = GRANT_STAR.variant(
+    message="takes one name without a star: other names are derived from it",
+    advice="write one name",
+)
+
+
+def _names(hosts: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
+    """Check that stars are at the end of names, that applications have plain names, and that topics can exist."""
     for key in (*VERBS, *BESIDE):
         plain = key in PLAIN
         for name in listed(grant.get(key)) if key != "exporter" else ():
             if not name.strip() or "*" in (name if plain else name[:-1]):
-                wrong = "one name, of which others are made" if plain else "only a star at the end stands for more"
-                advice = "name one" if plain else "write the beginning of the names and a star, as orders-*"
-                yield Problem(where, f"{place}.{key}", "GRANT_STAR", name, wrong, advice)
-            elif key in OF_TOPICS and name != "*" and not NAME.fullmatch(name.removesuffix("*")):
-                wrong, advice = "no topic has such a name", "use up to 249 letters, figures, . _ and - alone"
-                yield Problem(where, f"{place}.{key}", "ACL_TOPIC", name, wrong, advice)
+                kind = GRANT_STAR_PLAIN if plain else GRANT_STAR
+                yield kind.problem(hosts, f"{place}.{key}", name)
+            elif key in OF_TOPICS and name != "*" and not VALID_NAME.fullmatch(name.removesuffix("*")):
+                yield ACL_TOPIC.problem(hosts, f"{place}.{key}", name)
+
+
+UNDECLARED, DECLARE = "kafka_topics does not declare this topic", "declare it (manage: false if others create it)"
+TYPO = f"did you mean {{near}}? Otherwise {DECLARE}"
+GRANT_TOPIC = ProblemKind("GRANT_TOPIC", UNDECLARED, f"{DECLARE}, or correct the name")
+GRANT_TOPIC_TYPO = GRANT_TOPIC.variant(advice=TYPO)
+ACL_UNKNOWN_TOPIC = ProblemKind("ACL_UNKNOWN_TOPIC", UNDECLARED, f"{DECLARE}, or correct the name")
+ACL_UNKNOWN_TOPIC_TYPO = ACL_UNKNOWN_TOPIC.variant(advice=TYPO)
+JOB_TOPIC = ProblemKind("JOB_TOPIC", UNDECLARED, f"{DECLARE}, or correct the name")
+JOB_TOPIC_TYPO = JOB_TOPIC.variant(advice=TYPO)
+TOPIC_NEEDED = ProblemKind(
+    "TOPIC_NEEDED",
+    "used by job {jobs}, but it would be deleted",
+    "stop the job, or keep the topic",
+)
 
 
 def topics(model: Model) -> Iterator[Problem]:
-    """Grants, ACLs and jobs are about topics that are declared, where topics are declared at all."""
-    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
-    absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
-    where = names(model.brokers)
+    """Check that grants, ACLs and jobs name declared topics, if the inventory declares topics at all."""
+    known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
+    hosts = names(model.brokers)
     if not known:
         return
     mirrors = [grant for _, grant in _grants(model) if grant.get("mirror_maker") == "target"]
     mirrored = tuple(f"{alias}." for grant in mirrors for alias in listed(grant.get("source")) if alias)
     for place, grant in _grants(model):
         for key in DECLARED:
-            given = (name for name in listed(grant.get(key)) if name == "*" or NAME.fullmatch(name.removesuffix("*")))
-            lost = (name for name in given if not _declared(name, known) and not name.startswith(mirrored))
-            for name in lost:
-                problem = _unknown(where, f"{place}.{key}", "GRANT_TOPIC", name, known)
-                near = next((alias for alias in mirrored if re.match(rf"{re.escape(alias[:-1])}[-_]", name)), None)
-                if near and problem.warning:
-                    advice = f"did you mean {near}{name[len(near) :]}? Else {DECLARE}"
-                    problem = replace(problem, advice=advice)
-                yield problem
+            valid = (
+                name for name in listed(grant.get(key)) if name == "*" or VALID_NAME.fullmatch(name.removesuffix("*"))
+            )
+            unknown = (name for name in valid if not _declared(name, known) and not name.startswith(mirrored))
+            for name in unknown:
+                alias = next((alias for alias in mirrored if re.match(rf"{re.escape(alias[:-1])}[-_]", name)), None)
+                if alias and not slip(name, known):
+                    near = f"{alias}{name[len(alias) :]}"
+                    yield GRANT_TOPIC_TYPO.problem(hosts, f"{place}.{key}", name, warning=True, near=near)
+                else:
+                    yield _undeclared(hosts, f"{place}.{key}", (GRANT_TOPIC, GRANT_TOPIC_TYPO), name, known)
     for entry in model.present("kafka_acls"):
         name, prefixed = str(entry.get("name") or ""), entry.get("pattern") == "prefixed"
-        there = not NAME.fullmatch(name) or any(one.startswith(name) if prefixed else one == name for one in known)
-        if entry.get("resource") == "topic" and entry.get("permission") != "deny" and not there:
-            yield _unknown(where, f"kafka_acls[{entry.get('principal')}].name", "ACL_UNKNOWN_TOPIC", name, known)
+        exists = not VALID_NAME.fullmatch(name) or any(
+            topic.startswith(name) if prefixed else topic == name for topic in known
+        )
+        if entry.get("resource") == "topic" and entry.get("permission") != "deny" and not exists:
+            kinds = (ACL_UNKNOWN_TOPIC, ACL_UNKNOWN_TOPIC_TYPO)
+            yield _undeclared(hosts, f"kafka_acls[{entry.get('principal')}].name", kinds, name, known)
+    yield from _topics_of_jobs(model, known)
+
+
+def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
+    """Check that the topics of jobs are declared, and are not absent."""
+    absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     needed: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in active(node):
@@ -190,84 +272,113 @@ def topics(model: Model) -> Iterator[Problem]:
                 if kind == "topic" and name in absent:
                     needed.setdefault(name, {})[job.name] = None
                 elif kind == "topic" and name not in known:
-                    yield _unknown((node.name,), f"{job.variable}.config.{side}_topic", "JOB_TOPIC", name, known)
+                    variable = f"{job.variable}.config.{side}_topic"
+                    yield _undeclared((node.name,), variable, (JOB_TOPIC, JOB_TOPIC_TYPO), name, known)
     for name, jobs in needed.items():
-        wrong, place = f"needed by {', '.join(jobs)}", f"kafka_topics[{name}]"
-        yield Problem(where, place, "TOPIC_NEEDED", "absent", wrong, "stop the job, or keep the topic")
-
-
-def states(model: Model) -> Iterator[Problem]:
-    """Workers of Connect keep their state in topics that are compacted alone, and one of those has one partition."""
-    made, where = {topic.name: topic for topic in topics_of(model) if topic.made}, names(model.brokers)
-    for place, grant in _grants(model):
-        if not grant.get("connect"):
-            continue
-        kept = [made[name] for name in listed(grant.get("topics")) if name in made]
-        known = [topic for topic in kept if KEPT.fullmatch(topic.name)]  # judged by their names
-        for topic in kept:
-            if topic.policy != {"compact"} and topic not in known:
-                shown = ", ".join(sorted(topic.policy))
-                wrong = f"cleanup.policy is {shown}, and workers of Connect do not start with it ({place})"
-                advice = "declare it with profile: compacted_state"
-                yield Problem(where, topic.variable, "TOPIC_STATE", None, wrong, advice)
-        many = [topic for topic in kept if topic.get("partitions") is not None]
-        many = [topic for topic in many if whole_of(topic.get("partitions")) != 1]
-        configs = [topic for topic in kept if CONFIGS.search(topic.name)]
-        if known or len(kept) != CONNECT:
-            continue
-        if len(configs) == 1 and configs[0] in many:
-            wrong = (
-                f"Connect keeps its configurations there ({place}), and its workers do not start where that is more "
-            )
-            wrong += "than one partition"
-            said, number = configs[0].place("partitions"), configs[0].get("partitions")
-            own = configs[0].own(said)
-            told = number if own == said else None
-            wrong += "" if own == said else f": {said} gives it {number}"
-            advice = "declare it with partitions: 1" + ("" if own == said else " of its own")
-            yield Problem(where, own, "TOPIC_STATE", told, wrong, advice)
-        elif len(many) == CONNECT:
-            wrong = "none of them has one partition, and workers of Connect do not start without that of the one with "
-            wrong += "their configurations"
-            shown = ", ".join(topic.name for topic in kept)
-            yield Problem(where, f"{place}.topics", "TOPIC_STATE", shown, wrong, "declare that with partitions: 1")
+        yield TOPIC_NEEDED.problem(names(model.brokers), f"kafka_topics[{name}]", "absent", jobs=list(jobs))
 
 
 def _declared(name: str, known: Sequence[str]) -> bool:
-    return any(one.startswith(name[:-1]) if name.endswith("*") else one == name for one in known)
+    return any(topic.startswith(name[:-1]) if name.endswith("*") else topic == name for topic in known)
 
 
-def _unknown(where: tuple[str, ...], place: str, code: str, name: str, known: Sequence[str]) -> Problem:
-    """Return what is said of a topic that nobody declares: a mistake where it is almost one that is declared."""
+def _undeclared(
+    hosts: tuple[str, ...], variable: str, kinds: tuple[ProblemKind, ProblemKind], name: str, known: Sequence[str]
+) -> Problem:
+    """Return the problem of a topic that is not declared: an error if the name is a typo of a declared topic.
+
+    `kinds` are the kind for an unknown name and the kind for a typo.
+    """
     near = slip(name, known)
-    advice = f"did you mean {near}? Else {DECLARE}" if near else f"{DECLARE}, or correct the name"
-    return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=not near)
+    unknown, typo = kinds
+    return (typo if near else unknown).problem(hosts, variable, name, warning=not near, near=near)
+
+
+TOPIC_STATE_CONNECT_POLICY = TOPIC_STATE.variant(
+    message="cleanup.policy is {policy}, but Connect workers do not start with it ({grant})",
+    advice="declare it with profile: compacted_state",
+)
+TOPIC_STATE_CONNECT_CONFIGS = TOPIC_STATE.variant(
+    message="Connect keeps its configurations in this topic ({grant}): its workers do not start if the topic has "
+    "more than one partition",
+    advice="declare it with partitions: 1",
+)
+TOPIC_STATE_CONNECT_DEFAULT = TOPIC_STATE.variant(
+    message="Connect keeps its configurations in this topic ({grant}): its workers do not start if the topic has "
+    "more than one partition, but {default} sets {partitions}",
+    advice="declare partitions: 1 for this topic",
+)
+TOPIC_STATE_CONNECT_PARTITIONS = TOPIC_STATE.variant(
+    message="none of these topics has one partition: Connect workers do not start unless the topic of their "
+    "configurations has one",
+    advice="declare the topic of configurations with partitions: 1",
+)
+
+
+def states(model: Model) -> Iterator[Problem]:
+    """Check the topics in which Connect workers keep their state.
+
+    Each has cleanup.policy compact, and the topic of configurations has one partition.
+    """
+    declared, hosts = {topic.name: topic for topic in topics_of(model) if topic.present}, names(model.brokers)
+    for place, grant in _grants(model):
+        if not grant.get("connect"):
+            continue
+        states = [declared[name] for name in listed(grant.get("topics")) if name in declared]
+        known = [topic for topic in states if STATE_TOPIC.fullmatch(topic.name)]  # judged by topics.topic_names
+        for topic in states:
+            if topic.policy != {"compact"} and topic not in known:
+                policy = sorted(topic.policy)
+                yield TOPIC_STATE_CONNECT_POLICY.problem(hosts, topic.variable, policy=policy, grant=place)
+        many = [topic for topic in states if topic.get("partitions") is not None]
+        many = [topic for topic in many if whole(topic.get("partitions")) != 1]
+        configs = [topic for topic in states if CONFIGS.search(topic.name)]
+        if known or len(states) != CONNECT:
+            continue
+        if len(configs) == 1 and configs[0] in many:
+            source, number = configs[0].place("partitions"), configs[0].get("partitions")
+            variable = configs[0].own_place(source)
+            is_own = variable == source
+            kind = TOPIC_STATE_CONNECT_CONFIGS if is_own else TOPIC_STATE_CONNECT_DEFAULT
+            value = number if is_own else None
+            yield kind.problem(hosts, variable, value, grant=place, default=source, partitions=number)
+        elif len(many) == CONNECT:
+            value = ", ".join(topic.name for topic in states)
+            yield TOPIC_STATE_CONNECT_PARTITIONS.problem(hosts, f"{place}.topics", value)
 
 
 def _from_admin(broker: Broker, host: Any) -> bool:
-    """Tell whether an ACL holds where the control node comes from, as far as firewall_extra_sources says that."""
+    """Tell whether the host of an ACL includes the control node, as far as firewall_extra_sources declares it."""
     sources = listed(broker.inputs.mapping("firewall_extra_sources").get("admin"))
     return host in (None, "*") or any(inside(host, source) for source in sources)
 
 
+ADMIN_LOCKED_OUT = ProblemKind(
+    "ADMIN_LOCKED_OUT",
+    "{principal} is not allowed ALTER on the cluster and is no super user: the control node could change no ACL",
+    "name {principal} in kafka_super_users",
+)
+ADMIN_LOCKED_OUT_DENIED = ADMIN_LOCKED_OUT.variant(
+    message="{principal} is denied ALTER on the cluster and is no super user: the control node could change no ACL",
+)
+
+
 def administration(model: Model) -> Iterator[Problem]:
-    """The control node keeps the right to change ACLs; super users have it whatever ACLs say."""
+    """Check that the control node keeps the right to change ACLs; super users have it whatever the ACLs are."""
     for broker in model.brokers[:1]:
-        # Where kafka_config says otherwise than the input, that is said as PROPERTY_TWICE.
-        almighty = {*broker.super_users} or {name for name, _ in super_users(broker)}
-        for principal in sorted(admin_principals(model, broker) - almighty) if almighty else ():
-            own = [entry for entry in model.acls if entry.get("principal") in (principal, "User:*")]
+        # A kafka_config that differs from the role's input is reported as PROPERTY_TWICE.
+        admins = {*broker.super_users} or {name for name, _ in super_users(broker)}
+        for principal in sorted(admin_principals(model, broker) - admins) if admins else ():
+            acls = [entry for entry in model.acls if entry.get("principal") in (principal, "User:*")]
             fitting = [
                 entry
-                for entry in own
+                for entry in acls
                 if covers(entry, "ALTER", "cluster", "", "literal") and _from_admin(broker, entry.get("host"))
             ]
             allowed = [entry for entry in fitting if entry.get("permission") != "deny"]
             if len(allowed) == len(fitting) > 0:
                 continue
             denied = len(allowed) < len(fitting)
-            wrong = f"{principal} is {'denied' if denied else 'not allowed'} ALTER on the cluster, and is no super user"
-            place = "kafka_acls" if denied else "kafka_super_users"
-            why = f"{wrong}: the control node could change no ACL any more"
-            advice = f"name {principal} in kafka_super_users"
-            yield Problem(names(model.brokers), place, "ADMIN_LOCKED_OUT", None, why, advice)
+            kind = ADMIN_LOCKED_OUT_DENIED if denied else ADMIN_LOCKED_OUT
+            variable = "kafka_acls" if denied else "kafka_super_users"
+            yield kind.problem(names(model.brokers), variable, principal=principal)

@@ -205,10 +205,10 @@ JOB_MESSAGE = ProblemKind(
 
 def message_sizes(model: Model) -> Iterator[Problem]:
     """A relay copies records unchanged, so its output topic accepts records as large as its input topic."""
-    made = [topic for topic in topics_of(model) if topic.made]
+    made = [topic for topic in topics_of(model) if topic.present]
     sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
     sized = (topic for topic in made if topic.number(MESSAGE) is not None)
-    declared = {topic.name for topic in sized if topic.own(topic.property_place(MESSAGE)) != topic.variable}
+    declared = {topic.name for topic in sized if topic.own_place(topic.property_place(MESSAGE)) != topic.variable}
     for node in model.spark_nodes:
         for job in node.jobs if sizes else ():
             written = (end(job, "output") or ("", ""))[1]
@@ -242,7 +242,7 @@ TOPIC_COMPACTED_EVENTS_FOR_ALL = TOPIC_COMPACTED_EVENTS.variant(advice=USE_PROFI
 
 def compacted_topics(model: Model) -> Iterator[Problem]:
     """Topics of events and dead-letter topics are not compacted: compaction removes all but the last of a key."""
-    compacted = {topic.name: topic for topic in topics_of(model) if topic.made and "compact" in topic.policy}
+    compacted = {topic.name: topic for topic in topics_of(model) if topic.present and "compact" in topic.policy}
     writers: dict[str, dict[str, str]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -254,19 +254,19 @@ def compacted_topics(model: Model) -> Iterator[Problem]:
         texts = [f"job {job}, whose key is {key}" for job, key in jobs.items()]
         place, own = _policy_place(compacted[name])
         kind = TOPIC_COMPACTED_EVENTS if own else TOPIC_COMPACTED_EVENTS_FOR_ALL
-        variable = compacted[name].own(place)
+        variable = compacted[name].own_place(place)
         yield kind.problem(hosts, variable, warning=True, writers=texts, place=place)
     for name, senders in _dead_letter_jobs(model).items():
         if name in compacted:
             place, own = _policy_place(compacted[name])
             kind = TOPIC_COMPACTED if own else TOPIC_COMPACTED_FOR_ALL
-            yield kind.problem(hosts, compacted[name].own(place), jobs=list(senders), place=place)
+            yield kind.problem(hosts, compacted[name].own_place(place), jobs=list(senders), place=place)
 
 
 def _policy_place(topic: Topic) -> tuple[str, bool]:
     """Return where the cleanup.policy of a topic is set, and whether it is set for this topic alone."""
     place = topic.property_place("cleanup.policy")
-    return place, topic.own(place) == place
+    return place, topic.own_place(place) == place
 
 
 def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:

@@ -304,7 +304,7 @@ JOB_SLOTS_MASTER = JOB_SLOTS.variant(advice="use local[{partitions}], or trigger
 
 def slots(model: Model) -> Iterator[Problem]:
     """A real-time job has a slot for each partition: the partition holds it, and with too few slots the job fails."""
-    partitions = {topic.name: whole(topic.get("partitions")) or 0 for topic in topics_of(model) if topic.made}
+    partitions = {topic.name: whole(topic.get("partitions")) or 0 for topic in topics_of(model) if topic.present}
     for node in model.spark_nodes:
         for job in node.jobs:
             available = _slots(job)

@@ -1,4 +1,4 @@
-"""Rules on passwords, and on super users: whom no ACL binds."""
+"""Checks passwords, and super users, which ACLs do not restrict."""
 
 from __future__ import annotations
 
@@ -8,126 +8,173 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 SHORTEST = 8
-# Whom rules of groups/kafka.yml make of the certificates of brokers and of the control node.
+# The principals that rules of groups/kafka.yml derive from the certificates of brokers and of the control node.
 OURS = ("User:admin", "User:kafka-broker")
 
 
 def super_users(broker: Broker) -> list[tuple[str, str]]:
-    """Return those that hold, each with its variable: kafka_config goes before the role's input."""
+    """Return the super users in effect, each with its variable: kafka_config overrides the role's input."""
     for variable, layer in reversed(broker.layers):
         if layer.get("super.users") is not None:
-            found = str(layer["super.users"]).split(";")
-            return [(name.strip(), f"{variable}[super.users]") for name in found if name.strip()]
+            users = str(layer["super.users"]).split(";")
+            return [(name.strip(), f"{variable}[super.users]") for name in users if name.strip()]
     return [(name, "kafka_super_users") for name in broker.super_users]
 
 
+VAULT_EMPTY = ProblemKind(
+    "VAULT_EMPTY", "the entry has no value", "set the value (ansible-vault edit), or remove the line"
+)
+VAULT_NUMBER = ProblemKind(
+    "VAULT_NUMBER",
+    "not a text: YAML reads it as a number, a date or a boolean, which may differ from what is written",
+    "put it in quotes",
+)
+
+
 def vault(model: Model) -> Iterator[Problem]:
-    """What stands in the vault has a value: a name without one is null, and nobody sees it in an encrypted file."""
+    """Check that each entry of the vault has a value: one without is null, which an encrypted file hides."""
     mistyped = {problem.variable for problem in model.mistyped}
-    for name, values in model.hosts.items():
-        held = values.get("vault")
-        for place in {*_null(held)} - mistyped if isinstance(held, Mapping) else ():
-            advice = "write it there (ansible-vault edit), or take the line out"
-            yield Problem((name,), place, "VAULT_EMPTY", None, "nothing is written there", advice)
-        for place in _numbers(held) if isinstance(held, Mapping) else ():
-            wrong = "no text: YAML makes a number, a date or true of it, which need not be what is written"
-            yield Problem((name,), place, "VAULT_NUMBER", None, wrong, "put it in quotes")
+    for host, values in model.hosts.items():
+        entries = values.get("vault")
+        for variable in {*_null(entries)} - mistyped if isinstance(entries, Mapping) else ():
+            yield VAULT_EMPTY.problem((host,), variable)
+        for variable in _numbers(entries) if isinstance(entries, Mapping) else ():
+            yield VAULT_NUMBER.problem((host,), variable)
 
 
-def _null(held: Mapping[Any, Any]) -> Iterator[str]:
-    if "pki_passphrase" in held and held["pki_passphrase"] in (None, ""):
+def _null(entries: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield the places of entries of the vault without a value."""
+    if "pki_passphrase" in entries and entries["pki_passphrase"] in (None, ""):
         yield "vault.pki_passphrase"
     for part in ("passwords", "new_passwords"):
-        passwords = held.get(part)
-        if part == "passwords" and part in held and passwords is None:
+        passwords = entries.get(part)
+        if part == "passwords" and part in entries and passwords is None:
             yield "vault.passwords"
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
             if password in (None, ""):
                 yield f"vault.{part}.{user}"
 
 
-def _numbers(held: Mapping[Any, Any]) -> Iterator[str]:
+def _numbers(entries: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield the places of passwords that are not texts."""
     for part in ("passwords", "new_passwords"):
-        passwords = held.get(part)
+        passwords = entries.get(part)
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
             if password is not None and not isinstance(password, (str, Mapping, list)):
                 yield f"vault.{part}.{user}"
 
 
-def almighty(model: Model) -> Iterator[Problem]:
-    """Super users are brokers and admins, each named; no application is one."""
+SUPER_USER_INVALID = ProblemKind(
+    "SUPER_USER_INVALID", "not a principal: Kafka would not start", "write it as User:{name}"
+)
+SUPER_USER_INVALID_TYPE = SUPER_USER_INVALID.variant(
+    message="Kafka knows users only, and no client would ever be a {type}", advice="name each user, as User:ops"
+)
+SUPER_USER_EVERYBODY = ProblemKind(
+    "SUPER_USER_EVERYBODY",
+    "looks like all users, but Kafka compares the whole text",
+    "name the principals of the brokers and the admin",
+)
+SUPER_USER_EVERYBODY_ANONYMOUS = SUPER_USER_EVERYBODY.variant(
+    message="every client that does not log in would have all permissions"
+)
+USER_RESERVED = ProblemKind(
+    "USER_RESERVED",
+    "a name that the project gives to a super user with a certificate",
+    "use another name for the user",
+)
+SUPER_USER_APPLICATION = ProblemKind(
+    "SUPER_USER_APPLICATION",
+    "a user that logs in with a password, which then gives all permissions",
+    "remove it and write ACLs, or use another name for the user",
+)
+SUPER_USER_APPLICATION_ACLS = SUPER_USER_APPLICATION.variant(
+    message="ACLs restrict it, but a super user has all permissions", advice="remove it, or remove its ACLs"
+)
+
+
+def admins(model: Model) -> Iterator[Problem]:
+    """Check that super users are brokers and admins, each named, and that no application is a super user."""
     present = model.present("kafka_users")
     users = {f"User:{user.get('name')}" for user in present if switch(user.get("credential")) is not False}
-    bound = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
+    restricted = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
     for broker in model.brokers:
         for name, variable in super_users(broker):
             if ":" not in name:
-                wrong = "no principal, and Kafka would not start"
-                yield broker.problem(variable, "SUPER_USER_INVALID", name, wrong, f"write it as User:{name}")
+                yield broker.report(SUPER_USER_INVALID, variable, name, name=name)
             elif not name.startswith("User:") and not broker.config.get("principal.builder.class"):
-                kind = name.partition(":")[0]
-                wrong = f"Kafka knows users alone, and nobody would ever be a {kind}"
-                yield broker.problem(variable, "SUPER_USER_INVALID", name, wrong, "name each, as User:ops")
+                yield broker.report(SUPER_USER_INVALID_TYPE, variable, name, type=name.partition(":")[0])
             elif name in ("User:*", "User:", "User:ANONYMOUS") or "*" in name:
-                wrong = "read by people as everybody; Kafka compares the whole text"
-                if name == "User:ANONYMOUS":
-                    wrong = "everybody who does not prove who he is may do everything"
-                advice = "name the principals of the brokers and the admin"
-                yield broker.problem(variable, "SUPER_USER_EVERYBODY", name, wrong, advice)
+                kind = SUPER_USER_EVERYBODY_ANONYMOUS if name == "User:ANONYMOUS" else SUPER_USER_EVERYBODY
+                yield broker.report(kind, variable, name)
             elif name in users and name in OURS:
-                wrong = "the project's own name for one who may do everything, by a certificate"
-                place, advice = f"kafka_users[{name.removeprefix('User:')}]", "give the user another name"
-                yield broker.problem(place, "USER_RESERVED", None, wrong, advice)
+                yield broker.report(USER_RESERVED, f"kafka_users[{name.removeprefix('User:')}]")
             elif name in users:
-                wrong = "a user who logs in with a password, and whoever knows it may do everything"
-                advice = "take it out and write ACLs, or give the user another name"
-                yield broker.problem(variable, "SUPER_USER_APPLICATION", name, wrong, advice)
-            elif name in bound:
-                wrong = "ACLs say what it may do, and a super user may do everything"
-                advice = "take it out, or take its ACLs out"
-                yield broker.problem(variable, "SUPER_USER_APPLICATION", name, wrong, advice, warning=True)
+                yield broker.report(SUPER_USER_APPLICATION, variable, name)
+            elif name in restricted:
+                yield broker.report(SUPER_USER_APPLICATION_ACLS, variable, name, warning=True)
+
+
+PASSWORD_GUESSABLE = ProblemKind(
+    "PASSWORD_GUESSABLE",
+    "the password is derived from the name, and among the first that an attacker tries",
+    "use a random one, as from openssl rand -base64 24",
+)
+PASSWORD_GUESSABLE_SHORT = PASSWORD_GUESSABLE.variant(
+    message="the password has fewer than {shortest} characters, which a program tries in a day"
+)
+PASSWORD_SHARED = ProblemKind(
+    "PASSWORD_SHARED",
+    "also the password of {other}: each of the two users can log in as the other",
+    "give each user its own password",
+)
 
 
 def passwords(model: Model) -> Iterator[Problem]:
-    """No password can be guessed from the name, and each is one user's; none is ever shown."""
+    """Check that no password can be guessed from the name, and that no two users share one; no password is shown."""
     owners: dict[str, str] = {}
+    hosts = names(model.brokers)
     for user in model.present("kafka_users"):
         name, password = str(user.get("name")), str(user.get("password") or "")
-        variable, where = f"kafka_users[{name}].password", names(model.brokers)
-        advice = "make a random one, as openssl rand -base64 24 does"
-        if password and _guessed(name, password):
-            wrong = "the first that somebody who knows the name tries"
-            yield Problem(where, variable, "PASSWORD_GUESSABLE", None, wrong, advice)
+        variable = f"kafka_users[{name}].password"
+        if password and _is_guessable(name, password):
+            yield PASSWORD_GUESSABLE.problem(hosts, variable)
         elif 0 < len(password) < SHORTEST:
-            wrong = f"fewer than {SHORTEST} characters, which a program tries in a day"
-            yield Problem(where, variable, "PASSWORD_GUESSABLE", None, wrong, advice)
+            yield PASSWORD_GUESSABLE_SHORT.problem(hosts, variable, shortest=SHORTEST)
         elif password and owners.setdefault(password, name) != name:
-            wrong = f"that of {owners[password]} as well: each of the two can log in as the other"
-            yield Problem(where, variable, "PASSWORD_SHARED", None, wrong, "give each user one of its own")
+            yield PASSWORD_SHARED.problem(hosts, variable, other=owners[password])
 
 
-def _guessed(name: str, password: str) -> bool:
-    """Tell whether a password is the user's name, with some figures or signs around it, or backwards."""
+def _is_guessable(name: str, password: str) -> bool:
+    """Tell whether a password is the user's name, forwards or backwards, with digits or signs around it."""
     plain = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", password).lower()
-    own = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name).lower()
-    return bool(own) and plain in (own, own[::-1])
+    plain_name = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name).lower()
+    return bool(plain_name) and plain in (plain_name, plain_name[::-1])
 
 
-def tried(model: Model) -> Iterator[Problem]:
-    """A password is tried where a password decides: at another listener every one of them would seem to be right."""
+USER_LOGIN = ProblemKind(
+    "USER_LOGIN",
+    "this listener asks for no password, so every password of {users} would seem to be right",
+    "use a SASL listener, or set verify: generation for each user",
+)
+
+
+def verification(model: Model) -> Iterator[Problem]:
+    """Check that passwords are verified by a login at a listener that asks for one."""
     for broker in model.brokers[:1]:
         protocol = str(broker.inputs.mapping("kafka_client").get("security.protocol") or "PLAINTEXT")
         users = [user for user in model.present("kafka_users") if user.get("password") and _by_login(user)]
         if users and broker.super_users and not protocol.upper().startswith("SASL_"):
-            who = ", ".join(str(user.get("name")) for user in users)
-            wrong = f"no password is asked for there, so that those of {who} would all seem to be right"
-            place, advice = "kafka_client[security.protocol]", "name a SASL listener, or say verify: generation of each"
-            yield Problem(names(model.brokers), place, "USER_LOGIN", protocol, wrong, advice)
+            user_names = [str(user.get("name")) for user in users]
+            yield USER_LOGIN.problem(
+                names(model.brokers), "kafka_client[security.protocol]", protocol, users=user_names
+            )
 
 
 def _by_login(user: Mapping[str, Any]) -> bool:
+    """Tell whether a login verifies the password of a user."""
     return user.get("verify") in (None, "login") and switch(user.get("credential")) is not False

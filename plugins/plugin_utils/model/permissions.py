@@ -1,4 +1,4 @@
-"""Rules on what ACLs come to: names that match something, and jobs that may do their work."""
+"""Checks what the declared ACLs allow: their names match something, and each job has the permissions it needs."""
 
 from __future__ import annotations
 
@@ -17,154 +17,206 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data impo
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import grants_of, listed
 
 Acl = Mapping[str, Any]
-# What begins the groups that Spark makes up for its queries.
+# The prefix of the group names that Spark generates for its queries.
 SPARK_GROUP = "spark-kafka-source"
 Need = tuple[str, str, str, str]
-"""Operation, kind of resource, its name, and `literal` or `prefixed`: names that begin so."""
+"""A permission: operation, resource type, resource name (or its prefix), and the pattern `literal` or `prefixed`."""
+
+ACL_STAR = ProblemKind(
+    "ACL_STAR",
+    "a star is no wildcard inside a name: only the name '*' matches all",
+    "write name: {prefix}, pattern: prefixed",
+)
+ACL_STAR_FIRST = ACL_STAR.variant(advice="write name: '*' without pattern")
+ACL_TOPIC = ProblemKind(
+    "ACL_TOPIC",
+    "no topic can have this name",
+    "use at most 249 characters: letters, digits, . _ and -",
+)
+ACL_OPERATIONS_NONE = ProblemKind(
+    "ACL_OPERATIONS_NONE",
+    "the ACL has no operation: it allows and denies nothing",
+    "name at least one operation, as [READ]",
+)
+ACL_HOST = ProblemKind(
+    "ACL_HOST",
+    "Kafka compares this text with the address of the client",
+    "write one address or '*', and restrict subnets in the firewall",
+)
 
 
 def matching(model: Model) -> Iterator[Problem]:
-    """Names of ACLs are such as something can have."""
+    """Check that the name, the operations and the host of each entry of kafka_acls can match something."""
+    hosts = names(model.brokers)
     for acl in model.present("kafka_acls"):
-        who, name, kind = f"kafka_acls[{acl.get('principal')}]", str(acl.get("name") or ""), str(acl.get("resource"))
-        prefixed = acl.get("pattern") == "prefixed"
-        where = names(model.brokers)
-        if "*" in name and (prefixed or name != "*"):
-            wrong = "a star is a star here: only a name of that one sign means all of them"
-            begin = name.partition("*")[0]
-            advice = f"write name: {begin}, pattern: prefixed" if begin else "write name: '*' without pattern"
-            yield Problem(where, f"{who}.name", "ACL_STAR", name, wrong, advice)
-        elif kind == "topic" and name not in ("", "*") and not re.fullmatch(r"[\w.-]{1,249}", name, re.ASCII):
-            wrong, advice = "no topic has such a name", "use letters, figures, . _ and - alone"
-            yield Problem(where, f"{who}.name", "ACL_TOPIC", name, wrong, advice)
+        variable, name = f"kafka_acls[{acl.get('principal')}]", str(acl.get("name") or "")
+        if "*" in name and (acl.get("pattern") == "prefixed" or name != "*"):
+            prefix = name.partition("*")[0]
+            yield (ACL_STAR if prefix else ACL_STAR_FIRST).problem(hosts, f"{variable}.name", name, prefix=prefix)
+        elif (
+            str(acl.get("resource")) == "topic"
+            and name not in ("", "*")
+            and not re.fullmatch(r"[\w.-]{1,249}", name, re.ASCII)
+        ):
+            yield ACL_TOPIC.problem(hosts, f"{variable}.name", name)
         if acl.get("operations") in ([], ()):
-            wrong = "no operation: it allows and denies nothing"
-            yield Problem(where, f"{who}.operations", "ACL_OPERATIONS_NONE", None, wrong, "name some, as [READ]")
+            yield ACL_OPERATIONS_NONE.problem(hosts, f"{variable}.operations")
         host = acl.get("host")
         if host not in (None, "*") and not is_address(host):
-            wrong = "Kafka compares the address that a client comes from, as a text"
-            advice = "write one address, or '*': subnets are the firewall's"
-            yield Problem(where, f"{who}.host", "ACL_HOST", host, wrong, advice)
+            yield ACL_HOST.problem(hosts, f"{variable}.host", host)
+
+
+JOB_ACL = ProblemKind(
+    "JOB_ACL",
+    "User:{user} needs {operation} on {resource} {name}, but no ACL allows it",
+    "grant it to User:{user} in kafka_users, or stop the job",
+)
+JOB_ACL_GRANT_LITERAL = JOB_ACL.variant(
+    message="matches only the group {name}, but the groups of job {jobs} only start with it: reads would be denied",
+    advice="write {name}*",
+)
+JOB_ACL_LITERAL = JOB_ACL_GRANT_LITERAL.variant(advice="add pattern: prefixed")
+JOB_ACL_OTHER_USER = JOB_ACL.variant(
+    message="the job logs in as {user}, but {other_user} has the permissions it needs ({missing})",
+    advice="log in as {other_user}, as by kafka_login('{other_user}')",
+)
+ACL_JOB_DENIED = ProblemKind(
+    "ACL_JOB_DENIED",
+    "denies {denied}: a denial overrides every permission",
+    "narrow the denial, or stop the job",
+)
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """A job may do what it has to, where the cluster asks ACLs and the inventory says them."""
+    """Check that ACLs allow what each job needs, if brokers check ACLs and the inventory declares some."""
     acls = model.acls
     if not acls or not model.brokers:
         return
     denials: dict[int, dict[str, list[str]]] = {}
-    starless: dict[tuple[str, str, str], dict[str, None]] = {}
-    almighty = {name for name, _ in super_users(model.brokers[0])}
+    literal_groups: dict[tuple[ProblemKind, str, str], dict[str, None]] = {}
+    admins = {name for name, _ in super_users(model.brokers[0])}
     users = {str(user.get("name")) for user in model.present("kafka_users")}
-    for node in model.spark_nodes if almighty else ():
+    for node in model.spark_nodes if admins else ():
         for job in active(node):
             user = job.user
-            if user and f"User:{user}" not in almighty and (user in users or not users):  # else said as JOB_LOGIN
+            if user and f"User:{user}" not in admins and (user in users or not users):  # else reported as JOB_LOGIN
                 unmet = list(_unmet(node, job, f"User:{user}", acls))
-                lacking = [_text(need) for need, denied in unmet if denied is None]
-                if other := _meant(node, job, acls, users - {user}, lacking):
-                    yield other
+                missing = [_text(need) for need, denial in unmet if denial is None]
+                if problem := _other_user(node, job, acls, users - {user}, missing):
+                    yield problem
                     continue
-                for need, denied in unmet:
-                    if denied is not None:
-                        told = denials.setdefault(acls.index(denied), {})
-                        told.setdefault(f"job {job.name} {_text(need)}", []).append(node.name)
-                    elif grant := _starless(model, user, need):
-                        starless.setdefault(grant, {})[f"{job.name} ({node.name})"] = None
+                for need, denial in unmet:
+                    if denial is not None:
+                        denied_jobs = denials.setdefault(acls.index(denial), {})
+                        denied_jobs.setdefault(f"job {job.name} {_text(need)}", []).append(node.name)
+                    elif grant := _literal_group(model, user, need):
+                        literal_groups.setdefault(grant, {})[f"{job.name} ({node.name})"] = None
                     else:
-                        yield _lacking(node, job, f"User:{user}", _text(need), acls)
-    for (place, name, advice), readers in starless.items():
-        wrong = f"one group of this name, and those of job {', '.join(readers)} only begin so: reading would be denied"
-        yield Problem(names(model.brokers), place, "JOB_ACL", name, wrong, advice)
+                        yield _missing(node, job, need, acls)
+    for (kind, variable, name), readers in literal_groups.items():
+        yield kind.problem(names(model.brokers), variable, name, name=name, jobs=list(readers))
     for number, jobs_denied in denials.items():
-        told_of = "; ".join(f"{what} ({', '.join(nodes)})" for what, nodes in jobs_denied.items())
-        wrong, advice = f"denies {told_of}: it goes before any permission", "narrow the denial, or stop the job"
+        denied = "; ".join(f"{need} ({', '.join(nodes)})" for need, nodes in jobs_denied.items())
         variable = f"kafka_acls[{acls[number].get('principal')}]"
-        yield Problem(names(model.brokers), variable, "ACL_JOB_DENIED", None, wrong, advice)
+        yield ACL_JOB_DENIED.problem(names(model.brokers), variable, denied=denied)
 
 
-def _starless(model: Model, user: str, need: Need) -> tuple[str, str, str] | None:
-    """Return the grant or ACL that lacks a star alone to be what a job needs, its name and what to write."""
-    operation, kind, name, pattern = need
-    if kind != "group" or pattern != "prefixed":
+def _literal_group(model: Model, user: str, need: Need) -> tuple[ProblemKind, str, str] | None:
+    """Return the kind, place and name of a literal grant or ACL that would allow what a job needs if it were a prefix.
+
+    None if the job needs no prefix of groups, or if there is no such grant.
+    """
+    operation, resource, name, pattern = need
+    if resource != "group" or pattern != "prefixed":
         return None
-    for one in model.present("kafka_users"):
-        for grant in grants_of(one) if str(one.get("name")) == user else ():
-            if grant.get("consume") and (given := next((own for own in listed(grant.get("group")) if own == name), "")):
-                return f"kafka_users[{user}].grants[consume].group", given, f"write {name}*"
+    for entry in model.present("kafka_users"):
+        for grant in grants_of(entry) if str(entry.get("name")) == user else ():
+            if grant.get("consume") and name and name in listed(grant.get("group")):
+                return JOB_ACL_GRANT_LITERAL, f"kafka_users[{user}].grants[consume].group", name
     for acl in model.present("kafka_acls"):
-        alike = covers(acl, operation, kind, name, "literal") and acl.get("name") == name
-        if alike and acl.get("principal") == f"User:{user}" and acl.get("permission") != "deny":
-            return f"kafka_acls[User:{user}].name", name, "write pattern: prefixed beside it"
+        same_name = covers(acl, operation, resource, name, "literal") and acl.get("name") == name
+        if same_name and acl.get("principal") == f"User:{user}" and acl.get("permission") != "deny":
+            return JOB_ACL_LITERAL, f"kafka_acls[User:{user}].name", name
     return None
 
 
 def _text(need: Need) -> str:
-    operation, kind, name, pattern = need
-    return f"{operation} on {kind} {name}{'*' if pattern == 'prefixed' else ''}"
+    """Return a permission as text: `READ on group spark-kafka-source*`."""
+    operation, resource, name, pattern = need
+    return f"{operation} on {resource} {name}{'*' if pattern == 'prefixed' else ''}"
 
 
 def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[tuple[Need, Acl | None]]:
-    """Yield what a job needs and may not do, each with what denies it: then the last, for the others follow from it."""
+    """Yield each permission that a job needs and does not have, with the ACL that denies it, if any.
+
+    The first denial ends the list: the other missing permissions may follow from it.
+    """
     addresses = [str(address) for address in node.addresses]
-    own = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
-    for operation, kind, name, pattern in needs(job):
+    acls_of_user = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
+    for operation, resource, name, pattern in needs(job):
         fitting = [
             acl
-            for acl in own
-            if covers(acl, operation, kind, name, pattern) and acl.get("host") in (None, "*", *addresses)
+            for acl in acls_of_user
+            if covers(acl, operation, resource, name, pattern) and acl.get("host") in (None, "*", *addresses)
         ]
-        denied = next((acl for acl in fitting if acl.get("permission") == "deny"), None)
-        if denied is not None or not fitting:
-            yield (operation, kind, name, pattern), denied
-        if denied is not None:
+        denial = next((acl for acl in fitting if acl.get("permission") == "deny"), None)
+        if denial is not None or not fitting:
+            yield (operation, resource, name, pattern), denial
+        if denial is not None:
             return
 
 
-def _meant(
-    node: SparkNode, job: Job, acls: Sequence[Acl], others: Collection[str], lacking: Sequence[str]
+def _other_user(
+    node: SparkNode, job: Job, acls: Sequence[Acl], others: Collection[str], missing: Sequence[str]
 ) -> Problem | None:
-    """Return what is said of a job that logs in as somebody else than the user who has its rights.
+    """Return the problem of a job that logs in as another user than the one that has its permissions, else None.
 
-    That is one of the job's name, or the only one who may all that it needs, where its own may nothing of it. Of whom
-    nothing is said here may have his rights from elsewhere.
+    The other user has the name of the job, or is the only one that has all permissions while the job's user has none.
+    A user without any ACL in the inventory is not judged: its ACLs may be managed elsewhere.
     """
-    if not lacking or _elsewhere(f"User:{job.user}", acls):
+    if not missing or _managed_elsewhere(f"User:{job.user}", acls):
         return None
     able = [user for user in sorted(others) if not any(_unmet(node, job, f"User:{user}", acls))]
-    meant = [user for user in able if user in (job.name, job.kind)] or (
-        able if len(able) == 1 and len(lacking) == len(list(needs(job))) else []
+    candidates = [user for user in able if user in (job.name, job.kind)] or (
+        able if len(able) == 1 and len(missing) == len(list(needs(job))) else []
     )
-    if not meant:
+    if not candidates:
         return None
-    wrong = f"it logs in as {job.user}, and what it needs ({', '.join(lacking)}) {meant[0]} may do"
-    advice = f"log in as {meant[0]}, as by kafka_login('{meant[0]}')"
-    return node.problem(f"{job.variable}.config.kafka", "JOB_ACL", None, wrong, advice)
+    variable = f"{job.variable}.config.kafka"
+    return node.report(JOB_ACL_OTHER_USER, variable, user=job.user, other_user=candidates[0], missing=missing)
 
 
-def _lacking(node: SparkNode, job: Job, principal: str, what: str, acls: Sequence[Acl]) -> Problem:
-    wrong = f"{principal} needs {what}, and no ACL allows it"
-    advice = f"grant it to {principal} in kafka_users, or stop the job"
-    return node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=_elsewhere(principal, acls))
+def _missing(node: SparkNode, job: Job, need: Need, acls: Sequence[Acl]) -> Problem:
+    operation, resource, name, pattern = need
+    return node.report(
+        JOB_ACL,
+        job.variable,
+        warning=_managed_elsewhere(f"User:{job.user}", acls),
+        user=job.user,
+        operation=operation,
+        resource=resource,
+        name=f"{name}*" if pattern == "prefixed" else name,
+    )
 
 
-def _elsewhere(principal: str, acls: Sequence[Acl]) -> bool:
-    return not any(acl.get("principal") == principal for acl in acls)  # nothing of it is said here
+def _managed_elsewhere(principal: str, acls: Sequence[Acl]) -> bool:
+    """Tell whether the inventory has no ACL of a principal: its ACLs may then be managed elsewhere."""
+    return not any(acl.get("principal") == principal for acl in acls)
 
 
 def needs(job: Job) -> Iterator[Need]:
-    """Yield what a job has to be allowed."""
+    """Yield the permissions that a job needs."""
     topics, sink = reads(job), end(job, "output")
     for topic in topics:
         yield "READ", "topic", topic, "literal"
     if topics and job.kind not in READ_BACK:
         group = job.kafka.get("group.id")
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
-        if job.config.get("group"):  # to which it commits, for lag tools
+        if job.config.get("group"):  # the group to which the job commits its offsets, for lag tools
             yield "READ", "group", str(job.config["group"]), "literal"
         for name in dead_letters(job):
             yield "WRITE", "topic", name, "literal"
@@ -172,15 +224,18 @@ def needs(job: Job) -> Iterator[Need]:
         yield "WRITE", "topic", sink[1], "literal"
 
 
-def covers(acl: Acl, operation: str, kind: str, name: str, pattern: str) -> bool:
-    """Tell whether an ACL is about an operation on names of a kind; a denial also where it is about some of them."""
+def covers(acl: Acl, operation: str, resource: str, name: str, pattern: str) -> bool:
+    """Tell whether an ACL applies to an operation on a resource.
+
+    A denial also covers a prefix if it applies to only some of the names with that prefix.
+    """
     given = acl.get("operations")
-    said = {str(item).upper() for item in given} if isinstance(given, (list, tuple)) else set()
-    if acl.get("resource") != kind or not said & {operation, "ALL"}:
+    operations = {str(item).upper() for item in given} if isinstance(given, (list, tuple)) else set()
+    if acl.get("resource") != resource or not operations & {operation, "ALL"}:
         return False
-    own = str(acl.get("name") or "")
+    acl_name = str(acl.get("name") or "")
     if acl.get("pattern") == "prefixed":
-        return name.startswith(own) or (
-            pattern == "prefixed" and acl.get("permission") == "deny" and own.startswith(name)
+        return name.startswith(acl_name) or (
+            pattern == "prefixed" and acl.get("permission") == "deny" and acl_name.startswith(name)
         )
-    return own == "*" or (own == name and pattern == "literal")
+    return acl_name == "*" or (acl_name == name and pattern == "literal")

@@ -1,131 +1,178 @@
-"""Rules on quotas, and on what is deleted because nobody declares it."""
+"""Checks quotas, and kafka_prune: what may be deleted because the inventory does not declare it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import declared as some_declared
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import own_topics
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import (
+    any_declared,
+    topics_of_applications,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
 
-LEAST_RATE = 1024  # bytes a second: below it a unit was forgotten
+LEAST_RATE = 1024  # bytes per second: a smaller rate is probably a number without its unit
 SHARE = "request_percentage"
 SCOPES = ("topics", "acls", "users", "quotas")
 
+QUOTA_ENTITY = ProblemKind(
+    "QUOTA_ENTITY",
+    "the quota has neither a user nor a client",
+    f"name one, or {DEFAULT} for all that have no quota of their own",
+)
+QUOTA_DUPLICATE = ProblemKind("QUOTA_DUPLICATE", "declared twice", "keep one of the two")
+QUOTA_EMPTY = ProblemKind("QUOTA_EMPTY", "the quota has no limit", "set one of {limits}, or state: absent")
+QUOTA_VALUE = ProblemKind("QUOTA_VALUE", "not a number above 0", "write a number above 0")
+QUOTA_VALUE_RATE = QUOTA_VALUE.variant(advice="write a number above 0, or a size as 20MiB")
+QUOTA_VALUE_SMALL = QUOTA_VALUE.variant(
+    message="so few bytes per second that requests wait for minutes", advice="write {number}MiB if you mean MiB"
+)
+QUOTA_VALUE_SHARE = QUOTA_VALUE.variant(
+    message="less than 1 percent of one thread: a whole thread is 100",
+    advice="write {percent} if you mean that fraction of a thread",
+)
+
 
 def values(model: Model) -> Iterator[Problem]:
-    """Every quota is a number above 0, of somebody, once."""
-    where, seen = names(model.brokers), set[tuple[str, str]]()
+    """Check that every quota is a number above 0, has a user or a client, and is declared once."""
+    hosts, seen = names(model.brokers), set[tuple[str, str]]()
     for place, entry in declared(model.told("kafka_users"), model.told("kafka_quotas")):
         entity = (str(entry.get("user") or ""), str(entry.get("client_id") or ""))
         if entity == ("", ""):
-            wrong, advice = "neither a user nor a client", f"name one, or {DEFAULT} for all who have none of their own"
-            yield Problem(where, place, "QUOTA_ENTITY", None, wrong, advice)
+            yield QUOTA_ENTITY.problem(hosts, place)
         elif entity in seen:
-            yield Problem(where, place, "QUOTA_DUPLICATE", None, "declared twice", "keep one of the two")
+            yield QUOTA_DUPLICATE.problem(hosts, place)
         seen.add(entity)
-        given = [name for name in NAMES if entry.get(name) is not None]
-        if not given and entry.get("state") != "absent":
-            wrong, advice = "limits nothing", f"say one of {', '.join(NAMES)}, or state: absent"
-            yield Problem(where, place, "QUOTA_EMPTY", None, wrong, advice)
-        for name in given:
-            number = rate(name, entry[name])
+        limits = [name for name in NAMES if entry.get(name) is not None]
+        if not limits and entry.get("state") != "absent":
+            yield QUOTA_EMPTY.problem(hosts, place, limits=NAMES)
+        for name in limits:
+            number, value = rate(name, entry[name]), entry[name]
             if number is None or not 0 < number < float("inf"):
-                wrong = "no number above 0" if number is not None else "not a number"
-                advice = "write a number above 0" + (", or a size as 20MiB" if name.endswith("_byte_rate") else "")
-                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice)
+                kind = QUOTA_VALUE_RATE if name.endswith("_byte_rate") else QUOTA_VALUE
+                yield kind.problem(hosts, f"{place}.{name}", value)
             elif name.endswith("_byte_rate") and number < LEAST_RATE:
-                wrong, advice = (
-                    "bytes a second, so few that requests wait for minutes",
-                    f"write {number:.0f}MiB if meant so",
-                )
-                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice, warning=True)
+                small = f"{number:.0f}"
+                yield QUOTA_VALUE_SMALL.problem(hosts, f"{place}.{name}", value, warning=True, number=small)
             elif name == SHARE and number < 1:
-                wrong = "percent of one thread, which is next to nothing: 100 is a whole one"
-                advice = f"write {100 * number:g} if that part of a thread was meant"
-                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice, warning=True)
+                percent = f"{100 * number:g}"
+                yield QUOTA_VALUE_SHARE.problem(hosts, f"{place}.{name}", value, warning=True, percent=percent)
+
+
+QUOTA_UNKNOWN_USER = ProblemKind(
+    "QUOTA_UNKNOWN_USER", "not a user of kafka_users", "declare the user, or correct the name"
+)
+QUOTA_UNKNOWN_USER_TYPO = QUOTA_UNKNOWN_USER.variant(advice="did you mean {near}?")
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Quotas are of users who are there."""
+    """Check that quotas name declared users."""
     known = {str(user.get("name")) for user in model.present("kafka_users")}
     for place, entry in declared([], model.present("kafka_quotas")) if known else ():
         name = entry.get("user")
         if name not in (None, "", DEFAULT) and str(name) not in known:
-            wrong, advice = "none of kafka_users", "declare the user, or correct the name"
             plain = str(name).removeprefix("User:")
             near = DEFAULT if plain.lower() == "default" else plain if plain in known else slip(plain, known)
-            advice = f"did you mean {near}?" if near else advice
-            where = names(model.brokers)
-            yield Problem(where, f"{place}.user", "QUOTA_UNKNOWN_USER", name, wrong, advice, warning=not near)
+            kind = QUOTA_UNKNOWN_USER_TYPO if near else QUOTA_UNKNOWN_USER
+            yield kind.problem(names(model.brokers), f"{place}.user", name, warning=not near, near=near)
+
+
+PRUNE_LIMIT = ProblemKind(
+    "PRUNE_LIMIT",
+    "there is no limit: an incomplete list of declarations would delete everything else",
+    "set the largest number of deletions, as 20",
+)
+PRUNE_SCOPE = ProblemKind(
+    "PRUNE_SCOPE",
+    "a star is a wildcard only at the end of a name",
+    "write the prefix of the names, as orders-*",
+)
+PRUNE_SCOPE_ALL = PRUNE_SCOPE.variant(message="matches everything")
+PRUNE_SCOPE_NONE = PRUNE_SCOPE.variant(
+    message="nothing may be deleted", advice="name something in {scopes}, or remove kafka_prune"
+)
+PRUNE_SCOPE_TOPICS = PRUNE_SCOPE.variant(
+    message="kafka_topics declares no topics, so all of these would be deleted", advice="declare topics, or remove it"
+)
+PRUNE_SCOPE_PRINCIPAL = PRUNE_SCOPE.variant(
+    message="Kafka knows users only, and compares the whole text", advice="write it as User:{user}"
+)
+PRUNE_SCOPE_USER = PRUNE_SCOPE.variant(
+    message="users are named without User: here, so nothing would be deleted", advice="write it as {user}"
+)
+PRUNE_PROTECTED = ProblemKind(
+    "PRUNE_PROTECTED",
+    "matches {principal}, a super user, which is never deleted",
+    "write more of the names",
+)
+PRUNE_PROTECTED_INTERNAL = PRUNE_PROTECTED.variant(
+    message="topics of Kafka and of products, which are never deleted", advice="remove it"
+)
+PRUNE_PROTECTED_APPLICATION = PRUNE_PROTECTED.variant(
+    message="matches {topics}: the inventory does not declare them, so every run would delete them",
+    advice="write more of the names, or declare those to keep (manage: false)",
+)
 
 
 def prune(model: Model) -> Iterator[Problem]:
-    """What is deleted has a scope and a limit, and is nobody's own."""
-    where = names(model.brokers)
+    """Check that kafka_prune has a scope and a limit, and that its scope contains nothing that others need."""
+    hosts = names(model.brokers)
     for broker in model.brokers[:1]:
-        said = broker.inputs.mapping("kafka_prune")
-        scopes = {key: listed(said.get(key)) for key in SCOPES if said.get(key) is not None}
-        limit = said.get("max_deletes")
+        entry = broker.inputs.mapping("kafka_prune")
+        scopes = {key: listed(entry.get(key)) for key in SCOPES if entry.get(key) is not None}
+        limit = entry.get("max_deletes")
         if not any(scopes.values()):
-            if said:
-                wrong, advice = "says nothing that may be deleted", f"name some in {', '.join(SCOPES)}, or take it out"
-                yield Problem(where, "kafka_prune", "PRUNE_SCOPE", None, wrong, advice)
+            if entry:
+                yield PRUNE_SCOPE_NONE.problem(hosts, "kafka_prune", scopes=SCOPES)
             continue
         if limit is None or (isinstance(limit, int) and limit < 1):
-            wrong = "no limit: a list that was cut short would delete all the rest"
-            yield Problem(where, "kafka_prune.max_deletes", "PRUNE_LIMIT", limit, wrong, "say how many at most, as 20")
+            yield PRUNE_LIMIT.problem(hosts, "kafka_prune.max_deletes", limit)
         if scopes.get("topics") and not model.told("kafka_topics"):
-            wrong = "kafka_topics declares none, so all of these would be deleted"
-            yield Problem(where, "kafka_prune.topics", "PRUNE_SCOPE", None, wrong, "declare topics, or take it out")
+            yield PRUNE_SCOPE_TOPICS.problem(hosts, "kafka_prune.topics")
         protected = {name for name, _ in super_users(broker)}
-        yield from _scopes(where, scopes, protected)
-        yield from _made(model, scopes.get("topics", []))
+        yield from _scopes(hosts, scopes, protected)
+        yield from _application_topics(model, scopes.get("topics", []))
 
 
-def _made(model: Model, scope: list[str]) -> Iterator[Problem]:
-    """What applications make for themselves is in no scope: nobody declares it, and it is there to stay."""
-    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
-    for name in (one for one in scope if not one.startswith("_") and one != "*"):
+def _application_topics(model: Model, scope: list[str]) -> Iterator[Problem]:
+    """Check that no scope contains topics that applications create: they are not declared, and have to stay."""
+    known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
+    for name in (name for name in scope if not name.startswith("_") and name != "*"):
         found = dict.fromkeys(
-            own[1] for own in own_topics(model) if _covers(name, own[0]) and not some_declared(own, known)
+            topics[1]
+            for topics in topics_of_applications(model)
+            if _contains(name, topics[0]) and not any_declared(topics, known)
         )
         if found:
-            wrong = f"it has {', and '.join(found)}: nobody declares them, so every run would delete them"
-            advice = "write more of the names, or declare those that are to stay (manage: false)"
-            yield Problem(names(model.brokers), "kafka_prune.topics", "PRUNE_PROTECTED", name, wrong, advice)
+            hosts, text = names(model.brokers), ", and ".join(found)
+            yield PRUNE_PROTECTED_APPLICATION.problem(hosts, "kafka_prune.topics", name, topics=text)
 
 
-def _covers(name: str, own: str) -> bool:
-    """Tell whether a name of a scope is all that an application's own is: a part may be meant."""
-    return name == own or (name.endswith("*") and own.removesuffix("*").startswith(name[:-1]))
+def _contains(scope: str, name: str) -> bool:
+    """Tell whether a scope contains all topics of an application: a part of them may be intended."""
+    return scope == name or (scope.endswith("*") and name.removesuffix("*").startswith(scope[:-1]))
 
 
-def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: set[str]) -> Iterator[Problem]:
-    for key, given in scopes.items():
-        for name in given:
-            place, begin = f"kafka_prune.{key}", name.rstrip("*")
-            own = name if key == "acls" else f"User:{name}"
-            if begin in ("", "User:") or any(character in name[:-1] + begin for character in "*?["):
-                wrong = "everything there is" if begin in ("", "User:") else "only a star at the end stands for more"
-                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, "write how the names begin, as orders-*")
+def _scopes(hosts: tuple[str, ...], scopes: Mapping[str, list[str]], protected: set[str]) -> Iterator[Problem]:
+    for key, scope in scopes.items():
+        for name in scope:
+            place, prefix = f"kafka_prune.{key}", name.rstrip("*")
+            principal = name if key == "acls" else f"User:{name}"
+            if prefix in ("", "User:"):
+                yield PRUNE_SCOPE_ALL.problem(hosts, place, name)
+            elif any(character in name[:-1] + prefix for character in "*?["):
+                yield PRUNE_SCOPE.problem(hosts, place, name)
             elif key == "topics" and name.startswith("_"):
-                wrong = "topics of Kafka and of products, which are never deleted here"
-                yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "take it out")
+                yield PRUNE_PROTECTED_INTERNAL.problem(hosts, place, name)
             elif key in ("users", "quotas") and name.startswith("User:"):
-                wrong = "names of users are meant here, and no user is called so: nothing would be deleted"
-                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as {name.removeprefix('User:')}")
+                yield PRUNE_SCOPE_USER.problem(hosts, place, name, user=name.removeprefix("User:"))
             elif key == "acls" and not name.startswith("User:"):
-                wrong = "Kafka knows users alone, and compares the whole text"
-                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as User:{name}")
-            elif key != "topics" and any(in_scope(one, [own]) for one in protected):
-                one = next(one for one in sorted(protected) if in_scope(one, [own]))
-                wrong = f"{one}, a super user, is in it, and is never deleted here"
-                yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "write more of the names")
+                yield PRUNE_SCOPE_PRINCIPAL.problem(hosts, place, name, user=name)
+            elif key != "topics" and (matches := [user for user in sorted(protected) if in_scope(user, [principal])]):
+                yield PRUNE_PROTECTED.problem(hosts, place, name, principal=matches[0])

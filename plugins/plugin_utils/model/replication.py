@@ -1,4 +1,4 @@
-"""Rules on replication: what the cluster promises when a server, a rack or a datacenter is lost."""
+"""Checks the replication of the cluster: what survives the loss of a broker, a disk or a datacenter."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import most_replicas, neither
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import most_replicas
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import odd_racks, of_uneven_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 TOPICS, OFFSETS, TRANSACTIONS = FACTORS = (
@@ -23,7 +23,7 @@ TOPICS, OFFSETS, TRANSACTIONS = FACTORS = (
 MIN_ISRS = ("min.insync.replicas", "transaction.state.log.min.isr")
 KAFKA_DEFAULTS = dict(zip((*FACTORS, *MIN_ISRS), (1, 3, 3, 1, 2), strict=True))
 INPUTS = {**dict.fromkeys(FACTORS, "kafka_replication_factor"), **dict.fromkeys(MIN_ISRS, "kafka_min_insync_replicas")}
-# What belongs to the cluster.
+# Variables that belong to the cluster, so that all brokers have the same value.
 SAME = (
     "kafka_replication_factor",
     "kafka_min_insync_replicas",
@@ -31,7 +31,7 @@ SAME = (
     "kafka_inter_broker_listener",
     "kafka_version",
     "kafka_super_users",
-    # What playbooks take from the first broker.
+    # Playbooks take the following from the first broker.
     "kafka_cluster_id",
     "kafka_topic_defaults",
     "kafka_topics",
@@ -40,25 +40,26 @@ SAME = (
     "kafka_quotas",
     "kafka_prune",
 )
-# Properties of brokers that belong to records and groups, wherever these are led.
+LONG = ("kafka_topic_defaults", "kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas", "kafka_prune")
+# Properties of brokers that apply to records and groups of whichever broker is the leader.
 OF_ALL = re.compile(
     r"log\.retention\.(ms|minutes|hours|bytes)|log\.cleanup\.policy|log\.cleaner\.(min|max|delete)\..*\.ms"
     r"|log\.message\.timestamp\..*|message\.max\.bytes|compression\.type|auto\.create\.topics\.enable|num\.partitions"
     r"|delete\.topic\.enable|group\..*|offsets\.(retention|topic)\..*(minutes|partitions)|transaction(al)?\..*"
 )
-LONG = ("kafka_topic_defaults", "kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas", "kafka_prune")
+MANY = 10  # replicas: a larger factor is suggested only if it is the number of brokers
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A property of replication in a broker's file, and the variable that says it."""
+    """The value of a replication property of a broker, and the variable that sets it."""
 
     value: int | None
     variable: str
 
 
 def settings(broker: Broker) -> dict[str, Setting]:
-    """Return what a broker's file says of replication."""
+    """Return the replication properties of a broker."""
     found = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
     for variable, layer in broker.layers:
         for name in INPUTS.keys() & layer.keys():
@@ -68,190 +69,331 @@ def settings(broker: Broker) -> dict[str, Setting]:
     return found
 
 
+REPLICATION_TOO_HIGH = ProblemKind(
+    "REPLICATION_TOO_HIGH",
+    "more replicas than the cluster has brokers ({brokers}), so no topic could be created",
+    "use at most {brokers}, or add brokers",
+)
+REPLICATION_ONE = ProblemKind(
+    "REPLICATION_ONE",
+    "one replica: a lost disk loses acknowledged records, whatever min.insync.replicas is",
+    "use 3",
+)
+
+
 def factors(model: Model) -> Iterator[Problem]:
-    """Replication factors fit the brokers, and a lost disk loses nothing."""
+    """Check that replication factors fit the number of brokers, and that a lost disk loses nothing."""
     brokers = len(model.brokers)
     for broker in model.brokers:
-        found = settings(broker)
-        for setting in dict.fromkeys(found[name] for name in FACTORS):
+        replication = settings(broker)
+        for setting in dict.fromkeys(replication[name] for name in FACTORS):
             factor, variable = setting.value, setting.variable
             if factor is not None and factor > brokers:
-                wrong = f"more replicas than the {brokers} brokers, so no topic could be created"
-                advice = f"use {brokers} at most, or add brokers"
-                yield broker.problem(variable, "REPLICATION_TOO_HIGH", factor, wrong, advice)
+                yield broker.report(REPLICATION_TOO_HIGH, variable, factor, brokers=brokers)
             elif factor == 1 and brokers > 1:
-                wrong = "one copy: a lost disk loses acknowledged records, whatever min.insync.replicas says"
-                yield broker.problem(variable, "REPLICATION_ONE", factor, wrong, "use 3", warning=broker.available)
+                yield broker.report(REPLICATION_ONE, variable, factor, warning=broker.available)
+
+
+MIN_ISR_TOO_HIGH = ProblemKind(
+    "MIN_ISR_TOO_HIGH",
+    "more than the {replicas} replicas: Kafka would reduce it without a message",
+    "use {correct}",
+)
+MIN_ISR_TOO_HIGH_TWO = MIN_ISR_TOO_HIGH.variant(advice="set kafka_replication_factor to 3, and use 2")
+MIN_ISR_EQUAL = ProblemKind("MIN_ISR_EQUAL", "one broker down stops all writes with acks=all", "use {correct}")
+# With two replicas no number is right: with 1, records that only one broker has are lost with it.
+MIN_ISR_EQUAL_TWO = MIN_ISR_EQUAL.variant(advice="set kafka_replication_factor to 3, on at least 3 brokers")
+MIN_ISR_EQUAL_DATACENTER = MIN_ISR_EQUAL.variant(
+    advice="set kafka_replication_factor to {enough}: {correct} in-sync replicas can be in one datacenter"
+)
+MIN_ISR_ONE = ProblemKind(
+    "MIN_ISR_ONE",
+    "a record is acknowledged when one broker has it, and is lost with that broker",
+    "use at least 2",
+)
 
 
 def least_in_sync(model: Model) -> Iterator[Problem]:
-    """Writes survive one broker, and so do acknowledged records."""
+    """Check that writes and acknowledged records survive the loss of one broker."""
     for broker in model.brokers:
-        found = settings(broker)
-        told = set()
-        for name, of in ((MIN_ISRS[0], TOPICS), (MIN_ISRS[1], TRANSACTIONS)):
-            setting, factor = found[name], found[of].value
-            if setting.value is not None and factor is not None and setting not in told:
-                told.add(setting)
+        replication = settings(broker)
+        seen = set()
+        for name, factor_name in ((MIN_ISRS[0], TOPICS), (MIN_ISRS[1], TRANSACTIONS)):
+            setting, factor = replication[name], replication[factor_name].value
+            if setting.value is not None and factor is not None and setting not in seen:
+                seen.add(setting)
                 yield from _least(model, broker, setting.variable, setting.value, factor)
 
 
 def _least(model: Model, broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
     if least > factor:
-        wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
-        advice = f"use {factor - 1}" if factor > 2 else "replicate 3 times (kafka_replication_factor), and use 2"
-        yield broker.problem(variable, "MIN_ISR_TOO_HIGH", least, wrong, advice)
+        kind = MIN_ISR_TOO_HIGH if factor > 2 else MIN_ISR_TOO_HIGH_TWO
+        yield broker.report(kind, variable, least, replicas=factor, correct=factor - 1)
     elif least == factor > 1:
-        wrong = "one broker down stops all writes with acks=all"
-        # With two replicas there is no number that is right: 1 loses what one broker alone has.
-        advice = (
-            f"use {factor - 1}" if factor > 2 else "replicate 3 times (kafka_replication_factor), on 3 brokers at least"
-        )
-        most = most_replicas(model, factor) if _spread(model) else None
+        most = most_replicas(model, factor) if _is_stretched(model) else None
+        kind = MIN_ISR_EQUAL if factor > 2 else MIN_ISR_EQUAL_TWO
         if most is not None and factor - 1 <= most and not broker.available:
-            advice = f"replicate {_enough(model, factor)} times (kafka_replication_factor): "
-            advice += f"{factor - 1} would be one datacenter's"
-        yield broker.problem(variable, "MIN_ISR_EQUAL", least, wrong, advice)
+            kind = MIN_ISR_EQUAL_DATACENTER
+        enough = _sufficient_factor(model, factor) if kind is MIN_ISR_EQUAL_DATACENTER else None
+        yield broker.report(kind, variable, least, correct=factor - 1, enough=enough)
     elif least == 1 and factor > 1:
-        wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
-        yield broker.problem(variable, "MIN_ISR_ONE", least, wrong, "use 2 at least", warning=broker.available)
+        yield broker.report(MIN_ISR_ONE, variable, least, warning=broker.available)
 
 
-def _enough(model: Model, factor: int) -> int:
-    """Return how many replicas more than a datacenter gets, with one to spare, the brokers can have; else what does."""
+def _sufficient_factor(model: Model, factor: int) -> int:
+    """Return the next larger factor with at least two replicas outside each datacenter.
+
+    If the brokers are too few for such a factor, return factor + 2.
+    """
     known = ((number, most_replicas(model, number)) for number in range(factor + 1, len(model.brokers) + 1))
     return next((number for number, most in known if most is not None and most + 1 < number), factor + 2)
 
 
+INTERNAL_TOPICS_DIFFER = ProblemKind(
+    "INTERNAL_TOPICS_DIFFER",
+    "an internal topic has {number}, but {reference} is {expected}",
+    "remove {name}, which the role sets",
+)
+INTERNAL_TOPICS_DIFFER_NEVER = INTERNAL_TOPICS_DIFFER.variant(
+    message=f"{INTERNAL_TOPICS_DIFFER.message}: {{in_sync}} replicas have to be in sync, so no transaction would begin "
+    "or end"
+)
+INTERNAL_TOPICS_DIFFER_DOWN = INTERNAL_TOPICS_DIFFER.variant(
+    message=f"{INTERNAL_TOPICS_DIFFER_NEVER.message} while one of their brokers is down"
+)
+INTERNAL_TOPICS_DIFFER_OFFSETS = INTERNAL_TOPICS_DIFFER.variant(
+    message=f"{INTERNAL_TOPICS_DIFFER.message}: offsets of groups are lost before records"
+)
+INTERNAL_TOPICS_DIFFER_TRANSACTIONS = INTERNAL_TOPICS_DIFFER.variant(
+    message=f"{INTERNAL_TOPICS_DIFFER.message}: transactions are lost before records"
+)
+
+
 def internal_topics(model: Model) -> Iterator[Problem]:
-    """Offsets and transactions are as safe as the records they belong to."""
+    """Check that offsets and transactions are replicated as the records that they belong to."""
     for broker in model.brokers:
-        found = settings(broker)
-        for name, profile in ((OFFSETS, TOPICS), (TRANSACTIONS, TOPICS), (MIN_ISRS[1], MIN_ISRS[0])):
-            value, wanted = found[name].value, found[profile].value
-            if value is not None and wanted is not None and value != wanted:
-                wrong = f"an internal topic with {value} where {profile} is {wanted}"
-                wrong += _hurts(name, value, wanted, found[MIN_ISRS[1]].value)
-                advice = f"leave {name} out, the role sets it"
-                yield broker.problem(found[name].variable, "INTERNAL_TOPICS_DIFFER", value, wrong, advice)
+        replication = settings(broker)
+        in_sync = replication[MIN_ISRS[1]].value
+        for name, reference in ((OFFSETS, TOPICS), (TRANSACTIONS, TOPICS), (MIN_ISRS[1], MIN_ISRS[0])):
+            value, expected = replication[name].value, replication[reference].value
+            if value is not None and expected is not None and value != expected:
+                yield broker.report(
+                    _internal_topic_kind(name, value, expected, in_sync),
+                    replication[name].variable,
+                    value,
+                    name=name,
+                    number=value,
+                    reference=reference,
+                    expected=expected,
+                    in_sync=in_sync,
+                )
 
 
-def _hurts(name: str, value: int, wanted: int, in_sync: int | None) -> str:
-    """Return what comes of fewer replicas, or of more in sync, than records have."""
+def _internal_topic_kind(name: str, value: int, expected: int, in_sync: int | None) -> ProblemKind:
+    """Return the kind for what follows from fewer replicas, or from more in-sync replicas, than records have."""
     if name == TRANSACTIONS and in_sync is not None and value <= in_sync:
-        when = "" if value < in_sync else " while one of the brokers that have it is away"
-        return f": {in_sync} have to be in sync, so no transaction would begin or end{when}"
-    if name in (OFFSETS, TRANSACTIONS) and value < wanted:
-        return f": {'how far groups are is' if name == OFFSETS else 'transactions are'} lost sooner than records"
-    return ""
+        return INTERNAL_TOPICS_DIFFER_NEVER if value < in_sync else INTERNAL_TOPICS_DIFFER_DOWN
+    if name in (OFFSETS, TRANSACTIONS) and value < expected:
+        return INTERNAL_TOPICS_DIFFER_OFFSETS if name == OFFSETS else INTERNAL_TOPICS_DIFFER_TRANSACTIONS
+    return INTERNAL_TOPICS_DIFFER
 
 
-def unclean(model: Model) -> Iterator[Problem]:
-    """No replica that lacks acknowledged records becomes leader."""
+UNCLEAN_ELECTION = ProblemKind(
+    "UNCLEAN_ELECTION",
+    "a replica that lags may become leader, and acknowledged records are lost",
+    "remove it; run an unclean election by hand, for one partition",
+)
+
+
+def unclean_election(model: Model) -> Iterator[Problem]:
+    """Check that no replica without all acknowledged records becomes leader."""
     name = "unclean.leader.election.enable"
     for broker in model.brokers:
         for variable, layer in broker.layers:
             if str(layer.get(name)).lower() == "true":
-                wrong = "a replica that lags may become leader, and acknowledged records are lost"
-                advice = "leave it out; elect uncleanly by hand, for one partition"
-                yield broker.problem(f"{variable}[{name}]", "UNCLEAN_ELECTION", True, wrong, advice)
+                yield broker.report(UNCLEAN_ELECTION, f"{variable}[{name}]", True)
 
 
-def _spread(model: Model) -> bool:
+def _is_stretched(model: Model) -> bool:
     return model.layout in STRETCHED and len(datacenters(model.brokers)) > 1
 
 
+# If no min.insync.replicas keeps both records and writes: what is wrong, and two ways to correct it.
+NO_COMPROMISE = (
+    "no min.insync.replicas keeps both records and writes with {replicas} replicas on {brokers} brokers "
+    "if a datacenter is lost"
+)
+FACTORS_THAT_SURVIVE = "use {factors} replicas"
+BALANCE = "use the same number of brokers in each datacenter"
+MIN_ISR_TOO_LOW = ProblemKind(
+    "MIN_ISR_TOO_LOW",
+    "up to {most} of {replicas} replicas are in one datacenter, so losing it can lose acknowledged records",
+    "use {correct} with a replication factor of {needed}, or declare promise: available",
+)
+MIN_ISR_TOO_LOW_ACCEPTED = MIN_ISR_TOO_LOW.variant(
+    advice="use {correct} with a replication factor of {needed}, or accept it with promise: available"
+)
+MIN_ISR_TOO_LOW_FACTOR = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
+MIN_ISR_TOO_LOW_BALANCE = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=BALANCE)
+MIN_ISR_STOPS = ProblemKind(
+    "MIN_ISR_STOPS",
+    "without a datacenter {left} of {replicas} replicas remain, and writes stop, but the layout requires them to "
+    "continue",
+    "use {left}",
+)
+MIN_ISR_STOPS_FACTOR = MIN_ISR_STOPS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
+MIN_ISR_STOPS_BALANCE = MIN_ISR_STOPS.variant(message=NO_COMPROMISE, advice=BALANCE)
+
+
 def datacenter_loss(model: Model) -> Iterator[Problem]:
-    """In a stretched cluster an acknowledged record is in more than one datacenter."""
-    if not _spread(model) or odd_racks(model):
+    """Check that in a stretched cluster every acknowledged record is in more than one datacenter."""
+    if not _is_stretched(model) or odd_racks(model):
         return
-    found = settings(model.brokers[0])
-    factor, least, variable = found[TOPICS].value, found[MIN_ISRS[0]].value, found[MIN_ISRS[0]].variable
+    replication = settings(model.brokers[0])
+    factor, least, variable = (
+        replication[TOPICS].value,
+        replication[MIN_ISRS[0]].value,
+        replication[MIN_ISRS[0]].variable,
+    )
     most = most_replicas(model, factor) if factor else None
     if factor is None or least is None or most is None:
         return
     if of_uneven_racks(model, factor, least):
-        return  # said as RACK_UNEVEN
-    where, wanted = names(model.brokers), most + 1
-    both = neither(model, factor) if model.layout == "stretch3" and not model.brokers[0].available else None
-    if both and factor > least:
-        code = "MIN_ISR_TOO_LOW" if least <= most else "MIN_ISR_STOPS"
-        yield Problem(where, found[TOPICS].variable, code, factor, *both)
+        return  # reported as RACK_UNEVEN
+    hosts, brokers, available = names(model.brokers), len(model.brokers), model.brokers[0].available
+    others = factors_that_survive(model, factor) if model.layout == "stretch3" and not available else None
+    if others is not None and factor > least:
+        kinds = (MIN_ISR_TOO_LOW_FACTOR, MIN_ISR_STOPS_FACTOR)
+        kinds = kinds if others else (MIN_ISR_TOO_LOW_BALANCE, MIN_ISR_STOPS_BALANCE)
+        kind = kinds[0] if least <= most else kinds[1]
+        numbers = " or ".join(map(str, others))
+        yield kind.problem(
+            hosts, replication[TOPICS].variable, factor, replicas=factor, brokers=brokers, factors=numbers
+        )
         return
     if least <= most:
-        enough = max(factor if wanted < factor else 2 * most, wanted + 1)
-        wrong = f"up to {most} of {factor} replicas are in one datacenter, so losing it can lose acknowledged records"
-        advice = f"use {wanted} with a replication factor of {enough}"
-        warning = model.brokers[0].available
-        advice += "; promise: available takes it so" if warning else ", or declare promise: available"
-        yield Problem(where, variable, "MIN_ISR_TOO_LOW", least, wrong, advice, warning=warning)
+        correct = most + 1
+        kind = MIN_ISR_TOO_LOW_ACCEPTED if available else MIN_ISR_TOO_LOW
+        details: dict[str, Any] = {
+            "needed": max(factor if correct < factor else 2 * most, correct + 1),
+            "correct": correct,
+        }
+        yield kind.problem(hosts, variable, least, warning=available, most=most, replicas=factor, **details)
     if model.layout == "stretch3" and factor > least > factor - most:
-        left = factor - most
-        wrong = f"with a datacenter {left} of {factor} replicas remain, and writes stop; the layout promises to go on"
-        yield Problem(where, variable, "MIN_ISR_STOPS", least, wrong, f"use {left}")
+        yield MIN_ISR_STOPS.problem(hosts, variable, least, left=factor - most, replicas=factor)
 
 
-def goes_on(model: Model) -> bool:
-    """Tell whether writes are to go on by themselves when a datacenter is lost."""
-    wanted = bool(model.brokers) and model.brokers[0].available
-    return model.layout == "stretch3" or (model.layout == "stretch2_5" and wanted)
+def factors_that_survive(model: Model, factor: int) -> list[int] | None:
+    """Return the replication factors with which records and writes survive the loss of a datacenter.
+
+    That is the smallest and the largest; an empty list if there is none. None if the given factor is one: some
+    min.insync.replicas then keeps both.
+    """
+    if _survives(model, factor):
+        return None
+    brokers = len(model.brokers)
+    known = sorted(number for number in {*range(3, min(brokers, MANY)), brokers} if _survives(model, number))
+    return list(dict.fromkeys((*known[:1], *known[-1:])))
+
+
+def _survives(model: Model, factor: int) -> bool:
+    most = most_replicas(model, factor)
+    return most is not None and most + 1 <= factor - most
+
+
+def writes_continue(model: Model) -> bool:
+    """Tell whether the layout or the promise requires writes to continue by themselves without a datacenter."""
+    available = bool(model.brokers) and model.brokers[0].available
+    return model.layout == "stretch3" or (model.layout == "stretch2_5" and available)
+
+
+PROMISE_UNKEPT = ProblemKind(
+    "PROMISE_UNKEPT",
+    "without a datacenter {left} of {replicas} replicas remain, and {setting} is {least}: writes stop until an "
+    "operator acts",
+    "set {setting} to {left}, which gives up zero loss, or remove promise",
+)
+PROMISE_UNKEPT_ZOOKEEPER = PROMISE_UNKEPT.variant(
+    message="without either datacenter ZooKeeper stops, and writes stop with it until an operator acts",
+    advice="remove promise: with stretch2 no acknowledged record is lost; a witness (stretch2_5) keeps the promise",
+)
 
 
 def promise(model: Model) -> Iterator[Problem]:
-    """That writes go on without a datacenter is promised where they can: of stretch3 MIN_ISR_STOPS says it."""
-    if not _spread(model) or not model.brokers[0].available or odd_racks(model):
+    """Check that promise: available is declared only where writes can continue without a datacenter.
+
+    For stretch3, MIN_ISR_STOPS reports it.
+    """
+    if not _is_stretched(model) or not model.brokers[0].available or odd_racks(model):
         return
-    found = settings(model.brokers[0])
-    factor, least = found[TOPICS].value, found[MIN_ISRS[0]]
+    replication = settings(model.brokers[0])
+    factor, least = replication[TOPICS].value, replication[MIN_ISRS[0]]
     most = most_replicas(model, factor) if factor else None
-    where, code = names(model.functional), "PROMISE_UNKEPT"
+    hosts = names(model.functional)
     if model.layout == "stretch2":
-        wrong = "with either datacenter ZooKeeper stops, and writes with it until somebody acts"
-        advice = "take it out: with stretch2 no acknowledged record is lost; a witness (stretch2_5) keeps it"
-        yield Problem(where, "promise", code, "available", wrong, advice)
+        yield PROMISE_UNKEPT_ZOOKEEPER.problem(hosts, "promise", "available")
     elif model.layout == "stretch2_5" and factor and most and least.value and factor > least.value > factor - most:
-        left = factor - most
-        wrong = f"with a datacenter {left} of {factor} replicas remain, and {least.variable} is {least.value}: writes "
-        advice = f"set {least.variable} to {left}, which gives up zero loss, or take promise out"
-        yield Problem(where, "promise", code, "available", f"{wrong}stop until somebody acts", advice)
+        details: dict[str, Any] = {
+            "left": factor - most,
+            "replicas": factor,
+            "least": least.value,
+            "setting": least.variable,
+        }
+        yield PROMISE_UNKEPT.problem(hosts, "promise", "available", **details)
+
+
+BROKERS_DIFFER = ProblemKind(
+    "BROKERS_DIFFER",
+    "the other brokers have {others}, but this setting belongs to the cluster",
+    "set it once, for all brokers",
+)
+BROKERS_DIFFER_LONG = BROKERS_DIFFER.variant(
+    message="the other brokers have another value, but this setting belongs to the cluster"
+)
+BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="upgrade one broker after another")
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
-    """What belongs to the cluster is the same on every broker."""
+    """Check that settings of the cluster are the same on every broker."""
     for name in SAME:
-        told: dict[str, list[str]] = {}
+        brokers_by_value: dict[str, list[str]] = {}
         for broker in model.brokers:
-            told.setdefault(str(_plain(broker.inputs.get(name))), []).append(broker.name)
-        if len(told) > 1:
-            value, few = min(told.items(), key=lambda item: len(item[1]))
-            others = ", ".join(sorted(other for other in told if other != value))
-            wrong, version = f"the other brokers have {others}, and it belongs to the cluster", name == "kafka_version"
-            advice = "roll versions one by one" if version else "set it once, for all brokers"
-            if name in LONG:
-                wrong = "the other brokers have it otherwise, and it belongs to the cluster"
-            shown = None if name in LONG else value
-            yield Problem(tuple(few), name, "BROKERS_DIFFER", shown, wrong, advice, warning=version)
+            brokers_by_value.setdefault(str(_plain(broker.inputs.get(name))), []).append(broker.name)
+        if len(brokers_by_value) > 1:
+            value, minority = min(brokers_by_value.items(), key=lambda item: len(item[1]))
+            kind, version = BROKERS_DIFFER_LONG if name in LONG else BROKERS_DIFFER, name == "kafka_version"
+            others = ", ".join(sorted(other for other in brokers_by_value if other != value))
+            yield (BROKERS_DIFFER_VERSION if version else kind).problem(
+                minority, name, None if name in LONG else value, warning=version, others=others
+            )
 
 
-def apart(model: Model) -> Iterator[Problem]:
-    """What decides which records are kept, and how groups live, is not another broker's word than the next one's."""
-    said = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
-    for name in sorted(said):
-        told: dict[str, list[Broker]] = {}
+PROPERTY_APART = ProblemKind(
+    "PROPERTY_APART",
+    "the other brokers have {others}: each leader applies its own value, so the effect changes with the leader",
+    "set it once, for all brokers, or for topics",
+    warning=True,
+)
+
+
+def differing_properties(model: Model) -> Iterator[Problem]:
+    """Check that properties that decide how long records are kept, and how groups work, are the same on all brokers."""
+    declared = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
+    for name in sorted(declared):
+        brokers_by_value: dict[str, list[Broker]] = {}
         for broker in model.brokers:
             value = broker.config.get(name)
-            told.setdefault("none" if value is None else text_of(value), []).append(broker)
-        value, few = min(told.items(), key=lambda item: len(item[1]))
-        if len(told) > 1 and value != "none":  # what a host lost with the rest is said as CONFIG_REPLACED
-            others = ", ".join(sorted(other for other in told if other != value))
-            wrong = f"the other brokers have {others}, and each goes by its own: what holds changes with the leader"
-            layer = next((one for one, found in reversed(few[0].layers) if name in found), "kafka_config_overrides")
-            place, advice = f"{layer}[{name}]", "say it once, for all brokers, or for topics"
-            yield Problem(names(few), place, "PROPERTY_APART", value, wrong, advice, warning=True)
+            brokers_by_value.setdefault("none" if value is None else text_of(value), []).append(broker)
+        value, minority = min(brokers_by_value.items(), key=lambda item: len(item[1]))
+        if len(brokers_by_value) > 1 and value != "none":  # a host that has no kafka_config: CONFIG_REPLACED
+            others = sorted(other for other in brokers_by_value if other != value)
+            layers = reversed(minority[0].layers)
+            variable = next((variable for variable, layer in layers if name in layer), "kafka_config_overrides")
+            yield PROPERTY_APART.problem(names(minority), f"{variable}[{name}]", value, others=others)
 
 
 def _plain(value: Any) -> Any:
-    """Return what is declared without regard to how Ansible wraps it."""
+    """Return a value in Python's own types, without Ansible's wrappers, so that values can be compared."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in sorted(value.items(), key=lambda item: str(item[0]))}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

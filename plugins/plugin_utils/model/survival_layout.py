@@ -8,8 +8,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-MANY = 10  # replicas that nobody means
-
 
 def layout_of(model: Model) -> Layout:
     """Return the cluster's servers; for a model without mistakes."""
@@ -60,26 +58,6 @@ def most_replicas(model: Model, factor: int) -> int | None:
         return None
     sites = [{broker.number for broker in members} for members in datacenters(model.brokers).values()]
     return max(len(replicas & site) for replicas in sets for site in sites)
-
-
-def neither(model: Model, factor: int) -> tuple[str, str] | None:
-    """Return why no min.insync.replicas keeps records and writes when a datacenter is lost, and what does.
-
-    None where one keeps both.
-    """
-    if _keeps(model, factor):
-        return None
-    brokers = len(model.brokers)
-    known = sorted(number for number in {*range(3, min(brokers, MANY)), brokers} if _keeps(model, number))
-    wrong = f"no min.insync.replicas keeps records and writes with {factor} replicas on {brokers} brokers when a "
-    some = dict.fromkeys(map(str, (*known[:1], *known[-1:])))
-    advice = f"use {' or '.join(some)} replicas" if known else "use as many brokers in each datacenter"
-    return f"{wrong}datacenter is lost", advice
-
-
-def _keeps(model: Model, factor: int) -> bool:
-    most = most_replicas(model, factor)
-    return most is not None and most + 1 <= factor - most
 
 
 def most_in_one_rack(model: Model, factor: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The declared topics as objects: what each comes to, and where it says so."""
+"""Topics of the inventory with their defaults and profiles applied, and where each value is set."""
 
 from __future__ import annotations
 
@@ -17,26 +17,39 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics im
     in_numbers,
     mapping,
     profile_of,
-    said_of,
+    value_of,
 )
 
 DEFAULTS = "kafka_topic_defaults"
 
 
 @dataclass(frozen=True)
-class Topic:
-    """An entry of kafka_topics, with the defaults and what the brokers say of replication."""
+class InSyncSetting:
+    """Where the number of in-sync replicas of a topic is decided."""
 
-    said: Mapping[str, Any]
+    place: str
+    value: Any
+    """The value that is set there."""
+    setting: str
+    """The setting that corrects it."""
+    of_profile: bool = False
+    """Whether a profile requires a number that depends on the replicas, as `all but one`."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """An entry of kafka_topics, with kafka_topic_defaults and the replication of the cluster."""
+
+    entry: Mapping[str, Any]
     defaults: Mapping[str, Any]
     cluster: tuple[int | None, int | None]
-    """Replicas and min.insync.replicas where nobody says them of a topic."""
+    """Replication factor and min.insync.replicas of a topic that sets neither."""
 
     @cached_property
     def name(self) -> str:
-        """Its name."""
-        found = self.said.get("name")
-        return "" if found is None else str(found)
+        """The name of the topic."""
+        name = self.entry.get("name")
+        return "" if name is None else str(name)
 
     @cached_property
     def variable(self) -> str:
@@ -45,21 +58,21 @@ class Topic:
 
     @cached_property
     def managed(self) -> bool:
-        """Whether it is more than known."""
-        return switch(self.said.get("manage")) is not False
+        """Whether the playbook creates and changes it; `manage: false` only makes it known."""
+        return switch(self.entry.get("manage")) is not False
 
     @cached_property
-    def made(self) -> bool:
-        """Whether it is to be there, as declared."""
-        return self.managed and self.said.get("state") != "absent"
+    def present(self) -> bool:
+        """Whether it is managed and not absent."""
+        return self.managed and self.entry.get("state") != "absent"
 
     def get(self, key: str) -> Any:
-        """Return what it says, else what the defaults say."""
-        return said_of(self.said, self.defaults, key)
+        """Return the topic's own value of a key, else the default."""
+        return value_of(self.entry, self.defaults, key)
 
     def place(self, key: str) -> str:
-        """Return where a key of it is said, itself where nobody says it."""
-        if self.said.get(key) is None and self.defaults.get(key) is not None:
+        """Return where a key is set: in the defaults or in the topic; the topic if it is set nowhere."""
+        if self.entry.get(key) is None and self.defaults.get(key) is not None:
             return f"{DEFAULTS}.{key}"
         return f"{self.variable}.{key}"
 
@@ -72,11 +85,11 @@ class Topic:
     @cached_property
     def written(self) -> dict[str, Any]:
         """Its properties as they are written."""
-        return config_of(self.said, self.defaults)
+        return config_of(self.entry, self.defaults)
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Its properties, units reckoned."""
+        """Its properties, units converted to milliseconds and bytes."""
         return {name: in_numbers(name, value, self.replicas) for name, value in self.written.items()}
 
     def number(self, name: str) -> int | None:
@@ -84,52 +97,75 @@ class Topic:
         return whole(self.config.get(name))
 
     def property_place(self, name: str) -> str:
-        """Return where one of its properties is said: a profile's where the profile is named."""
-        if name in map(str, mapping(self.said.get("config"))):
+        """Return where a property is set; for a property of a profile, where the profile is named."""
+        if name in map(str, mapping(self.entry.get("config"))):
             return f"{self.variable}.config[{name}]"
-        if self.said.get("profile") and name in profile_of(self.said):
+        if self.entry.get("profile") and name in profile_of(self.entry):
             return f"{self.variable}.profile"
         if name in map(str, mapping(self.defaults.get("config"))):
             return f"{DEFAULTS}.config[{name}]"
         return f"{DEFAULTS}.profile"
 
-    def own(self, place: str) -> str:
-        """Return the place of a mistake of this topic alone: itself where it is said of all topics."""
+    def own_place(self, place: str) -> str:
+        """Return the place of a mistake of this topic alone: the topic itself if the value is set in the defaults."""
         return place if place.startswith(self.variable) else self.variable
 
-    def own_of(self, name: str, other: str) -> str:
-        """Return which of two properties that disagree it says itself, the first where it says both or neither."""
-        own = (self.property_place(one).startswith(self.variable) for one in (name, other))
+    def own_property(self, name: str, other: str) -> str:
+        """Return which of two contradicting properties the topic itself sets; the first if it sets both or neither."""
+        own = (self.property_place(key).startswith(self.variable) for key in (name, other))
         return other if tuple(own) == (False, True) else name
 
     @cached_property
     def least_in_sync(self) -> int | None:
-        """min.insync.replicas, the brokers' where it says none."""
+        """Its min.insync.replicas; the brokers' if it sets none."""
         return self.number(MIN_ISRS[0]) if MIN_ISRS[0] in self.config else self.cluster[1]
 
     @cached_property
+    def in_sync_setting(self) -> InSyncSetting:
+        """Where it is decided how many replicas have a record.
+
+        That is min.insync.replicas, unless it follows from the replicas, or the topic itself sets the replicas only.
+        """
+        name = MIN_ISRS[0]
+        if name in self.config and self.get("replication_factor") is None and self._in_sync_of_profile():
+            place = self.property_place(name)  # the replication factor is the cluster's: no topic sets it
+            own = place.startswith(self.variable)
+            profile = self.entry.get("profile") if own else self.defaults.get("profile")
+            return InSyncSetting(place, profile, f"config[{name}]", of_profile=True)
+        if name in self.config and whole(self.written.get(name)) is not None:
+            place = self.property_place(name)
+            if self.entry.get("replication_factor") is None or place.startswith(self.variable):
+                return InSyncSetting(place, self.least_in_sync, name)
+        return InSyncSetting(self.place("replication_factor"), self.replicas, name)
+
+    def _in_sync_of_profile(self) -> bool:
+        """Tell whether a profile sets min.insync.replicas as a text, not as a number."""
+        name = MIN_ISRS[0]
+        return self.property_place(name).endswith(".profile") and whole(self.written.get(name)) is None
+
+    @cached_property
     def policy(self) -> set[str]:
-        """cleanup.policy."""
+        """Its cleanup.policy."""
         value = self.config.get("cleanup.policy", "delete")
         items = value if isinstance(value, (list, tuple)) else str(value).split(",")
         return {str(item).strip() for item in items}
 
 
 def topics_of(model: Model) -> list[Topic]:
-    """Return the topics as the first broker is told."""
+    """Return the topics of the first broker, from which the playbook takes them."""
     if not model.brokers:
         return []
     first = model.brokers[0]
-    found = settings(first)
-    cluster = (found[TOPICS].value, found[MIN_ISRS[0]].value)
+    replication = settings(first)
+    cluster = (replication[TOPICS].value, replication[MIN_ISRS[0]].value)
     return [Topic(entry, first.inputs.mapping(DEFAULTS), cluster) for entry in model.told("kafka_topics")]
 
 
-def once(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield each problem once: what the defaults say is said of every topic that takes it."""
+def distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield each problem once: a value in the defaults is reported for every topic that uses it."""
     seen = set()
     for problem in problems:
-        key = (problem.variable, problem.code, str(problem.value), problem.message)
+        key = (problem.variable, problem.code, str(problem.value), str(sorted(problem.details.items())))
         if key not in seen:
             seen.add(key)
             yield problem

@@ -1,434 +1,353 @@
-"""Rules on topics: names, profiles, properties, what deletes records, and the loss that their replicas survive."""
+"""Checks topics: names, partitions, profiles, properties, and what deletes their records."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
-from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import (
-    MIN_ISRS,
-    TOPICS,
-    goes_on,
-    settings,
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import (
+    DEFAULTS,
+    Topic,
+    distinct,
+    topics_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import (
-    most_in_one_rack,
-    most_replicas,
-    neither,
-)
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import DEFAULTS, Topic, once, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import units_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import mapping, profiles
 
 # Topic.LEGAL_CHARS and Topic.MAX_NAME_LENGTH of org.apache.kafka.common.internals.
-NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-# Kafka's own topics.
+VALID_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# Topics that brokers create for themselves.
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
-# Where Schema Registry, Connect and MirrorMaker keep what they know, by their usual names.
-KEPT = re.compile(
+# The usual names of the topics in which Schema Registry, Connect and MirrorMaker keep their state.
+STATE_TOPIC = re.compile(
     r"(?P<single>_schemas|(?:.*[._-])?(?:connect|mm2)-configs?(?:\..*)?)"
     r"|(?:.*[._-])?(?:connect|mm2)-(?:offsets?|status|offset-syncs)(?:\..*)?|.*\.checkpoints\.internal"
 )
-POLICY = "cleanup.policy"
+POLICY, UNCLEAN = "cleanup.policy", "unclean.leader.election.enable"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-SPANS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
+DURATIONS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
+# Durations of which nobody needs less than a second.
 TINY = ("retention.ms", "local.retention.ms", "segment.ms")
-# What topics say for remote storage alone, and the least of an index, with which a segment ends before it is full.
+# Properties that need remote storage, and the smallest index that does not end segments before they are full.
 REMOTE, LOCAL = "remote.storage.enable", ("local.retention.ms", "local.retention.bytes")
 INDEX, LEAST_INDEX = "segment.index.bytes", 2**16
 MESSAGE = "max.message.bytes"
-# What has to hold a topic's largest batch: a property of brokers, one of topics that goes before it, what comes of it.
-HOLDING = (
-    ("socket.request.max.bytes", "", "a batch comes in one request, and brokers end the connection of a larger one"),
-    ("log.segment.bytes", "segment.bytes", "a batch has to fit into a segment: larger ones are refused"),
-)
 MOST_PARTITIONS = 2**31 - 1
 MANY_PARTITIONS = 10_000
-MARGIN, ACCEPTS = "kafka_restart_margin", "kafka_restart_accepts"
+
+TOPIC_NAME = ProblemKind(
+    "TOPIC_NAME", "no topic can have this name: at most 249 letters, digits, . _ and -", "correct the name"
+)
+TOPIC_DUPLICATE = ProblemKind("TOPIC_DUPLICATE", "declared twice", "keep one of the two")
+TOPIC_COLLISION = ProblemKind(
+    "TOPIC_COLLISION",
+    "has the same metric name as {other}, because metrics replace . by _: Kafka rejects the second topic",
+    "use either . or _ in names of topics",
+)
+TOPIC_INTERNAL = ProblemKind(
+    "TOPIC_INTERNAL", "an internal topic of Kafka, which the brokers create", "remove it from kafka_topics"
+)
+TOPIC_STATE = ProblemKind(
+    "TOPIC_STATE",
+    "another product keeps its state in this topic, and would lose it",
+    "declare it with cleanup.policy: compact, or let the product create it",
+)
+TOPIC_STATE_SINGLE = TOPIC_STATE.variant(
+    advice="declare it with cleanup.policy: compact and partitions: 1, or let the product create it"
+)
+TOPIC_UNDERSCORE = ProblemKind(
+    "TOPIC_UNDERSCORE",
+    "names that start with _ belong to topics that products create for themselves",
+    "use another name, or set manage: false",
+)
 
 
 def topic_names(model: Model) -> Iterator[Problem]:
-    """Every topic has a name that Kafka takes, of its own, and is none of Kafka's."""
-    where, seen, plain = names(model.brokers), set[str](), dict[str, str]()
+    """Check that every topic has a name that Kafka accepts, that is unique, and that no product uses."""
+    hosts, seen, metrics = names(model.brokers), set[str](), dict[str, str]()
     for topic in topics_of(model):
-        name, place = topic.name, topic.variable
-        if not NAME.fullmatch(name) or name in (".", ".."):
-            wrong = "no topic can have this name: up to 249 letters, figures, . _ and -"
-            yield Problem(where, f"{place}.name", "TOPIC_NAME", name, wrong, "correct the name")
+        name, variable = topic.name, topic.variable
+        if not VALID_NAME.fullmatch(name) or name in (".", ".."):
+            yield TOPIC_NAME.problem(hosts, f"{variable}.name", name)
             continue
-        other = plain.setdefault(name.replace(".", "_"), name)
+        other = metrics.setdefault(name.replace(".", "_"), name)
         if name in seen:
-            yield Problem(where, place, "TOPIC_DUPLICATE", None, "declared twice", "keep one of the two")
+            yield TOPIC_DUPLICATE.problem(hosts, variable)
         elif other != name:
-            wrong = f"the same as {other} in the names of metrics, where . becomes _, and Kafka refuses the second"
-            yield Problem(where, place, "TOPIC_COLLISION", None, wrong, "use either . or _ in names of topics")
+            yield TOPIC_COLLISION.problem(hosts, variable, other=other)
         seen.add(name)
         if topic.managed and name in INTERNAL:
-            wrong, advice = "Kafka's own topic, which the brokers make and keep", "take it out"
-            yield Problem(where, place, "TOPIC_INTERNAL", None, wrong, advice)
-        elif topic.made and (kept := KEPT.fullmatch(name)):
-            single = kept["single"] is not None and whole(topic.get("partitions")) != 1
-            if topic.policy != {"compact"} or single:
-                wrong = "another product keeps its state there, and would lose it"
-                needed = "cleanup.policy: compact" + (" and partitions: 1" if kept["single"] else "")
-                yield Problem(
-                    where, place, "TOPIC_STATE", None, wrong, f"declare it with {needed}, or let that make it"
-                )
+            yield TOPIC_INTERNAL.problem(hosts, variable)
+        elif topic.present and (state := STATE_TOPIC.fullmatch(name)):
+            single = state["single"] is not None
+            if topic.policy != {"compact"} or (single and whole(topic.get("partitions")) != 1):
+                yield (TOPIC_STATE_SINGLE if single else TOPIC_STATE).problem(hosts, variable)
         elif topic.managed and name.startswith("_"):
-            wrong = "names that begin so are those of products' own topics, which they make and keep"
-            advice = "give another name, or say manage: false"
-            yield Problem(where, place, "TOPIC_UNDERSCORE", None, wrong, advice)
+            yield TOPIC_UNDERSCORE.problem(hosts, variable)
 
 
-def shapes(model: Model) -> Iterator[Problem]:
-    """Every topic has partitions, and a profile that there is."""
-    where = names(model.brokers)
-    for topic in (one for one in topics_of(model) if one.made):
+TOPIC_PARTITIONS = ProblemKind("TOPIC_PARTITIONS", "no topic can have this number of partitions", "use at least 1")
+TOPIC_PARTITIONS_NONE = TOPIC_PARTITIONS.variant(
+    message="the number of partitions is not set",
+    advice=f"set partitions, or {DEFAULTS}: {{{{partitions: 6}}}} for all topics",
+)
+TOPIC_PARTITIONS_MANY = TOPIC_PARTITIONS.variant(
+    message="each partition needs a folder, open files and a leader election, and partitions cannot be removed",
+    advice="use fewer partitions",
+)
+TOPIC_PROFILE = ProblemKind("TOPIC_PROFILE", "this profile does not exist", "use one of {profiles}")
+TOPIC_PROFILE_TYPO = TOPIC_PROFILE.variant(advice="did you mean {near}?")
+
+
+def partitions_and_profiles(model: Model) -> Iterator[Problem]:
+    """Check that every topic has a number of partitions, and a profile that exists."""
+    hosts = names(model.brokers)
+    for topic in (topic for topic in topics_of(model) if topic.present):
         value = topic.get("partitions")
-        number, place = whole(value), topic.place("partitions")
+        number, variable = whole(value), topic.place("partitions")
         if value is None:
-            advice = f"say partitions, or {DEFAULTS}: {{partitions: 6}} for all topics"
-            yield Problem(where, place, "TOPIC_PARTITIONS", None, "nobody says how many", advice)
+            yield TOPIC_PARTITIONS_NONE.problem(hosts, variable)
         elif number is not None and not 0 < number <= MOST_PARTITIONS:
-            yield Problem(where, place, "TOPIC_PARTITIONS", value, "no topic has so many", "use 1 at least")
+            yield TOPIC_PARTITIONS.problem(hosts, variable, value)
         elif number is not None and number > MANY_PARTITIONS:
-            wrong = "each is a folder, open files and a leader to elect, and there is no way back to fewer"
-            yield Problem(where, place, "TOPIC_PARTITIONS", value, wrong, "use fewer", warning=True)
-    said = [(topic.variable, topic.said) for topic in topics_of(model)]
+            yield TOPIC_PARTITIONS_MANY.problem(hosts, variable, value, warning=True)
+    entries = [(topic.variable, topic.entry) for topic in topics_of(model)]
     defaults = [(DEFAULTS, broker.inputs.mapping(DEFAULTS)) for broker in model.brokers[:1]]
-    for place, entry in [*defaults, *said]:
+    for variable, entry in [*defaults, *entries]:
         profile = entry.get("profile")
         if isinstance(profile, str) and profile and profile not in profiles():
             near = nearest(profile, profiles())
-            advice = f"did you mean {near}?" if near else f"one of {', '.join(profiles())}"
-            yield Problem(where, f"{place}.profile", "TOPIC_PROFILE", profile, "there is no such profile", advice)
+            kind = TOPIC_PROFILE_TYPO if near else TOPIC_PROFILE
+            yield kind.problem(hosts, f"{variable}.profile", profile, near=near, profiles=list(profiles()))
+
+
+# The texts are those of definitions.Finding.
+TOPIC_PROPERTY_UNKNOWN = ProblemKind("TOPIC_PROPERTY_UNKNOWN", "{finding}", "{advice}")
+TOPIC_PROPERTY_VALUE = ProblemKind("TOPIC_PROPERTY_VALUE", "{finding}", "{advice}")
+TOPIC_PROPERTY_VALUE_UNIT = TOPIC_PROPERTY_VALUE.variant(advice="write a number, or a number with a unit: {units}")
+TOPIC_TIME_MEANT = ProblemKind(
+    "TOPIC_TIME_MEANT",
+    "the unit is milliseconds: as seconds it would be {duration}",
+    "write {duration} if you mean seconds, else {number}ms",
+)
+TOPIC_TIME_MEANT_DAYS = TOPIC_TIME_MEANT.variant(
+    message="the unit is milliseconds: this is less than a second", advice="write {number}d if you mean days"
+)
+TOPIC_THROTTLED = ProblemKind(
+    "TOPIC_THROTTLED", "belongs to a reassignment, which sets and removes this throttle", "remove it"
+)
+TOPIC_UNCLEAN = ProblemKind(
+    "TOPIC_UNCLEAN", "a replica that lags may become leader, and acknowledged records are lost", "remove it"
+)
 
 
 def properties(model: Model) -> Iterator[Problem]:
-    """Properties of topics are those of that Kafka, with values that it takes."""
-    found = (problem for topic in topics_of(model) if topic.made for problem in _properties(model, topic))
-    yield from once(found)
+    """Check that the properties of topics exist in this version of Kafka, and have valid values."""
+    yield from distinct(problem for topic in topics_of(model) if topic.present for problem in _properties(model, topic))
 
 
 def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
-    first, where = model.brokers[0], names(model.brokers)
+    first, hosts = model.brokers[0], names(model.brokers)
     definitions = Definitions.load("kafka", str(first.inputs.get("kafka_version")))
     known = {str(name) for name in first.inputs.sequence("known_properties")}
     config = {name: value for name, value in topic.config.items() if name not in known}
     for finding in definitions.judge("topic", config):
-        kind = "UNKNOWN" if finding.kind == "unknown" else "VALUE"
-        units = units_of(finding.name) if kind == "VALUE" else {}
-        advice = f"write a number, or one with {', '.join(units)}" if units else finding.advice
-        shown = topic.written.get(finding.name) if finding.shown is not None else None
-        place = topic.property_place(finding.name)
-        yield Problem(where, place, f"TOPIC_PROPERTY_{kind}", shown, finding.wrong, advice)
-    yield from _policies(where, topic)
-    yield from _idle(where, topic)
-    for name in SPANS:
-        shown = topic.written.get(name)
-        if name in TINY and tiny(shown):
-            wrong, place = "milliseconds, less than a second", topic.property_place(name)
-            yield Problem(where, place, "TOPIC_TIME_MEANT", shown, wrong, f"write {shown}d if days were meant")
-        if meant := seconds(shown):
-            wrong = f"milliseconds, and as seconds it would be {meant}"
-            advice, place = f"write {meant} if seconds were meant, or {shown}ms", topic.property_place(name)
-            yield Problem(where, place, "TOPIC_TIME_MEANT", shown, wrong, advice)
+        kind = TOPIC_PROPERTY_UNKNOWN if finding.kind == "unknown" else TOPIC_PROPERTY_VALUE
+        units = units_of(finding.name) if kind is TOPIC_PROPERTY_VALUE else {}
+        kind = TOPIC_PROPERTY_VALUE_UNIT if units else kind
+        value = topic.written.get(finding.name) if finding.shown is not None else None
+        variable = topic.property_place(finding.name)
+        yield kind.problem(hosts, variable, value, finding=finding.wrong, advice=finding.advice, units=list(units))
+    yield from _policies(hosts, topic)
+    yield from _ineffective(hosts, topic)
+    for name in DURATIONS:
+        value, variable = topic.written.get(name), topic.property_place(name)
+        if name in TINY and tiny(value):
+            yield TOPIC_TIME_MEANT_DAYS.problem(hosts, variable, value, number=value)
+        if duration := seconds(value):
+            yield TOPIC_TIME_MEANT.problem(hosts, variable, value, duration=duration, number=value)
     for name in THROTTLES:
         if name in config:
-            wrong = "belongs to a move of replicas, which sets and removes it"
-            yield Problem(where, topic.property_place(name), "TOPIC_THROTTLED", config[name], wrong, "take it out")
-    if str(config.get("unclean.leader.election.enable")).lower() == "true":
-        wrong = "a replica that lags may become leader, and acknowledged records are lost"
-        place, advice = topic.property_place("unclean.leader.election.enable"), "leave it out"
-        yield Problem(where, place, "TOPIC_UNCLEAN", True, wrong, advice)
+            yield TOPIC_THROTTLED.problem(hosts, topic.property_place(name), config[name])
+    if str(config.get(UNCLEAN)).lower() == "true":
+        yield TOPIC_UNCLEAN.problem(hosts, topic.property_place(UNCLEAN), True)
 
 
-def _idle(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """Nothing is said that does nothing, or undoes what else is said."""
+TOPIC_RETENTION = ProblemKind(
+    "TOPIC_RETENTION",
+    "less than {segment} ({size}): Kafka deletes whole segments only, so records are kept beyond this limit",
+    "set {segment} to {limit} or less as well",
+    warning=True,
+)
+TOPIC_RETENTION_SEGMENT = TOPIC_RETENTION.variant(
+    message="more than {name} ({limit}): Kafka deletes whole segments only, so records are kept beyond that limit",
+    advice="set it to {limit} or less",
+)
+TOPIC_RETENTION_COMPACT = TOPIC_RETENTION.variant(
+    message="has no effect: cleanup.policy compact deletes by key only",
+    advice="remove it, or use cleanup.policy [compact, delete]",
+)
+TOPIC_RETENTION_LOCAL = TOPIC_RETENTION.variant(
+    message=f"has no effect without {REMOTE}: true", advice=f"use {{name}}, or set {REMOTE}"
+)
+TOPIC_INDEX_SMALL = ProblemKind(
+    "TOPIC_INDEX_SMALL",
+    "the index is full after {kib} KiB of records, and the segment ends there, whatever segment.bytes is",
+    "remove it, which restores the default 10MiB",
+    warning=True,
+)
+
+
+def _ineffective(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """Check that no property is without effect or prevents the effect of another."""
     for name in LOCAL if switch(topic.config.get(REMOTE)) is not True else ():
         if name in topic.config and topic.config[name] is not None:
-            wrong, place = f"does nothing without {REMOTE}: true", topic.property_place(name)
-            advice = f"use {name.removeprefix('local.')}, or set {REMOTE}"
-            yield Problem(where, place, "TOPIC_RETENTION", topic.written.get(name), wrong, advice, warning=True)
+            variable, value = topic.property_place(name), topic.written.get(name)
+            yield TOPIC_RETENTION_LOCAL.problem(hosts, variable, value, name=name.removeprefix("local."))
     number = topic.number(INDEX) if INDEX in topic.config else None
     if number is not None and 4 <= number < LEAST_INDEX:
-        wrong = (
-            f"its index is full after {number // 8 * 4} KiB, and the segment ends there, whatever segment.bytes says"
-        )
-        place, shown = topic.property_place(INDEX), topic.written.get(INDEX)
-        yield Problem(where, place, "TOPIC_INDEX_SMALL", shown, wrong, "leave it out: 10MiB", warning=True)
+        variable, value = topic.property_place(INDEX), topic.written.get(INDEX)
+        yield TOPIC_INDEX_SMALL.problem(hosts, variable, value, kib=number // 8 * 4)
 
 
-def _policies(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """A topic has a policy, and each once: a broker keeps everything for ever under none."""
-    given = [item.strip() for item in text_of(topic.config.get(POLICY, "delete")).split(",")]
-    if not any(given) or len(given) > len(topic.policy):
-        wrong = "named twice" if any(given) else "no policy: nothing would ever be deleted"
-        shown, advice = topic.written[POLICY], "write delete, compact, or [compact, delete]"
-        yield Problem(where, topic.property_place(POLICY), "TOPIC_POLICY_NONE", shown, wrong, advice)
+TOPIC_POLICY_NONE = ProblemKind(
+    "TOPIC_POLICY_NONE", "no policy: no record would ever be deleted", "write delete, compact, or [compact, delete]"
+)
+TOPIC_POLICY_NONE_TWICE = TOPIC_POLICY_NONE.variant(message="a policy is named twice")
+
+
+def _policies(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """Check that a topic has a policy, each named once: with an empty one a broker keeps all records forever."""
+    policies = [item.strip() for item in text_of(topic.config.get(POLICY, "delete")).split(",")]
+    if not any(policies) or len(policies) > len(topic.policy):
+        kind = TOPIC_POLICY_NONE_TWICE if any(policies) else TOPIC_POLICY_NONE
+        yield kind.problem(hosts, topic.property_place(POLICY), topic.written[POLICY])
+
+
+TOPIC_CONTRADICTION = ProblemKind(
+    "TOPIC_CONTRADICTION",
+    "state: absent deletes the topic, but with manage: false the playbook never changes it",
+    "keep one of the two",
+)
+TOPIC_CONTRADICTION_MORE = TOPIC_CONTRADICTION.variant(
+    message="more than {other} ({limit}): Kafka rejects it", advice="correct one of the two"
+)
+TOPIC_CONTRADICTION_LESS = TOPIC_CONTRADICTION_MORE.variant(message="less than {other} ({limit}): Kafka rejects it")
+TOPIC_DELETE = ProblemKind(
+    "TOPIC_DELETE", "the records of the topic would be deleted", "set allow_delete: true to delete them"
+)
+LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
-    """What a topic says fits together."""
-    where = names(model.brokers)
+    """Check that the settings of a topic fit together."""
+    hosts = names(model.brokers)
     for topic in topics_of(model):
-        if topic.said.get("state") == "absent" and not topic.managed:
-            wrong = "state: absent deletes it, and manage: false says that it is never touched"
-            yield Problem(where, topic.variable, "TOPIC_CONTRADICTION", None, wrong, "keep one of the two")
-        elif topic.said.get("state") == "absent" and switch(topic.said.get("allow_delete")) is not True:
-            wrong, advice = "its records would be deleted with it", "say allow_delete: true if that is meant"
-            yield Problem(where, topic.variable, "TOPIC_DELETE", "absent", wrong, advice)
-        if not topic.made:
+        if topic.entry.get("state") == "absent" and not topic.managed:
+            yield TOPIC_CONTRADICTION.problem(hosts, topic.variable)
+        elif topic.entry.get("state") == "absent" and switch(topic.entry.get("allow_delete")) is not True:
+            yield TOPIC_DELETE.problem(hosts, topic.variable, "absent")
+        if not topic.present:
             continue
-        least, most = topic.number("min.compaction.lag.ms"), topic.number("max.compaction.lag.ms")
+        least, most = map(topic.number, LAGS)
         if least is not None and most is not None and least > most:
-            pair = ("min.compaction.lag.ms", "max.compaction.lag.ms")
-            name = topic.own_of(*pair)
-            other, than = (pair[1], "more") if name == pair[0] else (pair[0], "less")
-            place, shown = topic.property_place(name), topic.written[name]
-            wrong = f"{than} than {other} ({topic.written[other]}), and Kafka refuses it"
-            yield Problem(where, place, "TOPIC_CONTRADICTION", shown, wrong, "correct one of the two")
-        yield from _held(model, topic)
-        yield from _retention(where, topic)
-        yield from _keyless(where, topic)
+            name = topic.own_property(*LAGS)
+            is_least = name == LAGS[0]
+            kind, other = (TOPIC_CONTRADICTION_MORE, LAGS[1]) if is_least else (TOPIC_CONTRADICTION_LESS, LAGS[0])
+            variable, value = topic.property_place(name), topic.written[name]
+            yield kind.problem(hosts, variable, value, other=other, limit=topic.written[other])
+        yield from _largest_batch(model, topic)
+        yield from _retention(hosts, topic)
+        yield from _policy_of_profile(hosts, topic)
 
 
-def _held(model: Model, topic: Topic) -> Iterator[Problem]:
-    """The largest batch of a topic fits into a request, and into a segment."""
-    said = MESSAGE if MESSAGE in topic.config else None
-    largest = topic.number(MESSAGE) if said else max(limit(broker, "message.max.bytes") for broker in model.brokers)
-    for name, holder, wrong in HOLDING:
-        own = holder in topic.config
-        most = topic.number(holder) if own else min(limit(broker, name) for broker in model.brokers)
-        if largest is None or most is None or largest <= most or not (own or said):
+TOPIC_MESSAGE = ProblemKind(
+    "TOPIC_MESSAGE",
+    "a batch is one request, and brokers close the connection if it is too large ({batch} is {largest}, "
+    "{holder} is {most})",
+    "correct one of the two",
+)
+TOPIC_MESSAGE_SEGMENT = TOPIC_MESSAGE.variant(
+    message="a batch has to fit into a segment, larger batches are rejected ({batch} is {largest}, {holder} is {most})"
+)
+# Limits that have to hold the largest batch: a property of brokers, and the property of topics that overrides it.
+HOLDERS = (
+    (TOPIC_MESSAGE, "socket.request.max.bytes", ""),
+    (TOPIC_MESSAGE_SEGMENT, "log.segment.bytes", "segment.bytes"),
+)
+
+
+def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
+    """Check that the largest batch of a topic fits into a request and into a segment.
+
+    A warning if the topic does not set the size: producers may never write the largest batch that Kafka accepts.
+    """
+    is_set = MESSAGE in topic.config
+    largest = topic.number(MESSAGE) if is_set else max(limit(broker, "message.max.bytes") for broker in model.brokers)
+    for kind, broker_property, topic_property in HOLDERS:
+        own = topic_property in topic.config
+        most = topic.number(topic_property) if own else min(limit(broker, broker_property) for broker in model.brokers)
+        if largest is None or most is None or largest <= most or not (own or is_set):
             continue
-        which = topic.own_of(said, holder) if said and own else said or holder
-        place, shown = topic.property_place(which), topic.written[which]
-        told = f"{holder if own else name} is {most}" if said else f"message.max.bytes is {largest}"
-        told = f"{said} is {largest}" if said and which != said else told
-        if not place.endswith("]"):  # a profile's
-            told, shown = f"{told}, and {which} {largest if which == said else most}", topic.get("profile")
-        yield Problem(
+        name = topic.own_property(MESSAGE, topic_property) if is_set and own else MESSAGE if is_set else topic_property
+        variable = topic.property_place(name)
+        yield kind.problem(
             names(model.brokers),
-            place,
-            "TOPIC_MESSAGE",
-            shown,
-            f"{wrong} ({told})",
-            "correct one of the two",
-            warning=not said,  # nobody may write what Kafka lets in by default
+            variable,
+            topic.written[name] if variable.endswith("]") else topic.get("profile"),
+            warning=not is_set,
+            batch=MESSAGE if is_set else "message.max.bytes",
+            largest=largest,
+            holder=topic_property if own else broker_property,
+            most=most,
         )
 
 
-def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """What is deleted is whole segments."""
-    for unit, default, kept in (("ms", 604_800_000, "longer"), ("bytes", 2**30, "more")):
+def _retention(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """Check that a retention is not shorter than a segment: Kafka deletes whole segments only."""
+    for unit, default in (("ms", 604_800_000), ("bytes", 2**30)):
         name, segment = f"retention.{unit}", f"segment.{unit}"
-        limit, size = topic.number(name), topic.number(segment) if segment in topic.config else default
-        if name not in topic.config or limit is None or limit < 0 or size is None:
+        retention, size = topic.number(name), topic.number(segment) if segment in topic.config else default
+        if name not in topic.config or retention is None or retention < 0 or size is None:
             continue
-        said: dict[str, Any] = {"place": topic.property_place(name), "shown": topic.written[name]}
+        variable, value = topic.property_place(name), topic.written[name]
         if "delete" not in topic.policy:
-            if name in mapping(topic.said.get("config")):
-                wrong = "does nothing: cleanup.policy compact deletes by key alone"
-                advice = "take it out, or use cleanup.policy [compact, delete]"
-                yield _warned(where, said, wrong, advice)
-        elif limit < size and not (seconds(topic.written[name]) or (name in TINY and limit < 1000)):
-            shown = topic.written.get(segment, default)
-            wrong = f"less than {segment} ({shown}), and whole segments are deleted: {kept} is kept than this says"
-            advice = f"set {segment} to {topic.written[name]} or less, too"
-            if segment in topic.config and topic.own_of(name, segment) == segment:
-                said = {"place": topic.property_place(segment), "shown": shown}
-                wrong = f"more than {name} ({topic.written[name]}), and whole segments are deleted: {kept} is kept"
-                advice = f"set it to {topic.written[name]} or less"
-            yield _warned(where, said, wrong, advice)
+            if name in mapping(topic.entry.get("config")):
+                yield TOPIC_RETENTION_COMPACT.problem(hosts, variable, value)
+        elif retention < size and not (seconds(value) or (name in TINY and retention < 1000)):
+            written_size = topic.written.get(segment, default)
+            if segment in topic.config and topic.own_property(name, segment) == segment:
+                variable = topic.property_place(segment)
+                yield TOPIC_RETENTION_SEGMENT.problem(hosts, variable, written_size, name=name, limit=value)
+            else:
+                yield TOPIC_RETENTION.problem(hosts, variable, value, segment=segment, size=written_size, limit=value)
 
 
-def _warned(where: tuple[str, ...], said: dict[str, Any], wrong: str, advice: str) -> Problem:
-    return Problem(where, said["place"], "TOPIC_RETENTION", said["shown"], wrong, advice, warning=True)
+TOPIC_POLICY = ProblemKind(
+    "TOPIC_POLICY",
+    "the topic is compacted, so every record needs a key, but records of the profile have none",
+    "use profile compacted_state",
+    warning=True,
+)
+TOPIC_POLICY_DELETE = TOPIC_POLICY.variant(
+    message="the topic is not compacted, but the profile keeps the newest value of each key",
+    advice="use another profile",
+)
 
 
-def _keyless(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """A profile keeps its policy: whether records need keys stands on it."""
+def _policy_of_profile(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """Check that no default changes whether a profile is compacted: compacted records need keys."""
     profile = profiles().get(str(topic.get("profile")))
-    meant = str(profile["config"]["cleanup.policy"]) if profile else ""
-    if topic.said.get("profile") is None and POLICY in mapping(topic.said.get("config")):
-        return  # the topic's own word goes before what is usual
-    if meant and ("compact" in topic.policy) != (meant == "compact"):
-        keyed = "compacted, so every record needs a key, and records of the profile have none"
-        wrong = keyed if meant == "delete" else "not compacted, and the profile is for the newest value of each key"
-        advice = "use profile compacted_state" if meant == "delete" else "use another profile"
-        place, shown = topic.property_place("cleanup.policy"), ", ".join(sorted(topic.policy))
-        yield Problem(where, place, "TOPIC_POLICY", shown, wrong, advice, warning=True)
-
-
-def replicas(model: Model) -> Iterator[Problem]:
-    """Replicas fit the brokers, writes go on without one of them, and so do acknowledged records."""
-    found = (problem for topic in _own(model) for problem in (*_factor(model, topic), *_least(model, topic)))
-    yield from once(found)
-
-
-def losses(model: Model) -> Iterator[Problem]:
-    """A topic survives the loss of a rack or a datacenter as the layout promises."""
-    found = (problem for topic in _own(model) for problem in _losses(model, topic))
-    yield from once(found)
-
-
-def restart_margin(model: Model) -> Iterator[Problem]:
-    """While a broker is restarted, as many replicas stay as the gate wants: else it never opens, and every run ends."""
-    margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
-    if not margin or margin < 1:
-        return
-    found = [(topic.name, topic.replicas, topic.least_in_sync) for topic in topics_of(model) if topic.made]
-    said = settings(model.brokers[0])
-    every = [("", said[TOPICS].value, said[MIN_ISRS[0]].value), *found]
-    for name, factor, least in every:
-        if factor is None or least is None or not least < factor <= len(model.brokers):
-            continue  # said by replicas, and of the cluster by replication
-        if factor - 1 < least + margin and not _accepted(model, name):
-            whose = f"topic {name} has" if name else "topics have"
-            wrong = (
-                f"{whose} {factor} replicas, of which a restart leaves {factor - 1}, and min.insync.replicas with "
-                f"this are {least + margin}: no broker would ever be restarted"
-            )
-            advice = f"use {factor - 1 - least}, or replicate {least + margin + 1} times"
-            yield Problem(names(model.brokers), MARGIN, "RESTART_MARGIN", margin, wrong, advice)
-            return  # one is enough to say it
-
-
-def accepted(model: Model) -> Iterator[Problem]:
-    """What may stand still in a restart is there, or somebody else makes it: a name that fits no topic is a warning."""
-    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
-    for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():
-        if isinstance(name, str) and not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
-            near = slip(name, known)
-            wrong = "no topic of kafka_topics, so nothing is accepted by it"
-            advice = f"did you mean {near}?" if near else "correct the name, or take it out"
-            yield Problem(names(model.brokers), ACCEPTS, "RESTART_ACCEPTS", name, wrong, advice, warning=True)
-
-
-def _accepted(model: Model, name: str) -> bool:
-    """Tell whether a topic may stand still while a broker is restarted."""
-    return any(fnmatchcase(name, str(one)) for one in model.brokers[0].inputs.sequence(ACCEPTS))
-
-
-def _own(model: Model) -> list[Topic]:
-    """Return the topics that differ from the cluster, which is judged by itself."""
-    return [
-        topic for topic in topics_of(model) if topic.made and (topic.replicas, topic.least_in_sync) != topic.cluster
-    ]
-
-
-def _place(topic: Topic) -> tuple[str, Any, str]:
-    """Return where it is decided how many replicas have a record, what is said there, and how advice begins.
-
-    That is min.insync.replicas, unless it follows from the replicas, or the topic says of the two only how many.
-    """
-    name, factor = MIN_ISRS[0], topic.replicas
-    if name in topic.config and topic.get("replication_factor") is None and _of_profile(topic):
-        place = topic.property_place(name)  # the replicas are the cluster's: nobody says them of the topic
-        said = topic.said.get("profile") if place.startswith(topic.variable) else topic.defaults.get("profile")
-        return place, said, f"set config[{name}] to"
-    if name in topic.config and whole(topic.written.get(name)) is not None:
-        place = topic.property_place(name)
-        if topic.said.get("replication_factor") is None or place.startswith(topic.variable):
-            return place, topic.least_in_sync, "use"
-    return topic.place("replication_factor"), factor, f"set {name} to"
-
-
-def _of_profile(topic: Topic) -> bool:
-    """Tell whether a profile says how many replicas are in sync, and no number."""
-    name = MIN_ISRS[0]
-    return topic.property_place(name).endswith(".profile") and whole(topic.written.get(name)) is None
-
-
-def _asked(topic: Topic, use: str) -> str:
-    """Return what a profile asks for, where that is said of it and is not what the cluster says."""
-    if not use.startswith("set config[") or topic.least_in_sync == topic.cluster[1]:
-        return ""
-    wrong = f"it asks for {topic.least_in_sync} of {topic.replicas} replicas in sync, whatever "
-    return f"{wrong}kafka_min_insync_replicas ({topic.cluster[1]}) says: "
-
-
-def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
-    where, brokers, factor = names(model.brokers), len(model.brokers), topic.replicas
-    place = topic.place("replication_factor")
-    if factor is None:
-        return
-    if factor < 1:
-        wrong = "no topic is without a replica"
-        yield Problem(where, place, "TOPIC_REPLICATION_TOO_HIGH", factor, wrong, f"use 3, or {brokers} at most")
-    elif factor > brokers:
-        wrong = f"more replicas than the {brokers} brokers"
-        advice = f"use {brokers} at most, or add brokers"
-        yield Problem(where, place, "TOPIC_REPLICATION_TOO_HIGH", factor, wrong, advice)
-    elif factor == 1 and brokers > 1:
-        wrong = "one copy: a lost disk loses acknowledged records"
-        warning = model.brokers[0].available or _accepted(model, topic.name)
-        yield Problem(where, place, "TOPIC_REPLICATION_ONE", factor, wrong, "use 3", warning=warning)
-
-
-def _least(model: Model, topic: Topic) -> Iterator[Problem]:
-    where, least, factor = names(model.brokers), topic.least_in_sync, topic.replicas
-    place, value, use = _place(topic)
-    if least is None or factor is None or factor < 2:
-        return
-    if least > factor:
-        wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
-        wrong = wrong if use == "use" else f"min.insync.replicas is {least}, {wrong}"
-        yield Problem(where, place, "TOPIC_MIN_ISR_TOO_HIGH", value, wrong, f"{use} {factor - 1}")
-    elif least == factor:
-        wrong = "one broker down stops all writes with acks=all"
-        advice = f"{use} {factor - 1}" if factor > 2 else "replicate 3 times"
-        warning = _accepted(model, topic.name)
-        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice, warning=warning)
-    elif least == 1:
-        wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
-        advice = f"{use} 2 at least" if factor > 2 else "replicate 3 times"
-        warning = model.brokers[0].available
-        yield Problem(where, place, "TOPIC_MIN_ISR_ONE", value, wrong, advice, warning=warning)
-
-
-def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
-    least, factor = topic.least_in_sync, topic.replicas
-    if least is None or factor is None or not 1 < least < factor <= len(model.brokers):
-        return  # said by replicas
-    where, racks = names(model.brokers), model.layout not in STRETCHED
-    place, value, use = _place(topic)
-    if racks:
-        most = most_in_one_rack(model, factor)
-        if most is not None and factor - most < least:
-            wrong = f"{_asked(topic, use)}a rack has up to {most} of its {factor} replicas: with it, writes stop"
-            advice = f"{use} {factor - most}, or more racks" if factor - most > 1 else "use more racks"
-            yield Problem(where, place, "TOPIC_RACK_LOSS", value, wrong, advice, warning=True)
-        return
-    most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
-    both = None
-    if most is not None and model.layout == "stretch3" and not model.brokers[0].available:
-        both = neither(model, factor)
-    if both and most is not None:
-        code = "TOPIC_DATACENTER_LOSS" if least <= most else "TOPIC_DATACENTER_STOPS"
-        if topic.get("replication_factor") is not None:  # else said of the cluster
-            yield Problem(where, topic.place("replication_factor"), code, factor, *both)
-        return
-    if most is not None and least <= most:
-        wrong = f"up to {most} of its {factor} replicas are in one datacenter: losing it can lose acknowledged records"
-        warning = model.brokers[0].available
-        needed = "" if most + 1 < factor else f" with {2 * most} replicas"
-        advice = f"{use} {most + 1} or more{needed}"
-        advice += "; promise: available takes it so" if warning else ", or declare promise: available"
-        yield Problem(where, place, "TOPIC_DATACENTER_LOSS", value, wrong, advice, warning=warning)
-    if most is not None and goes_on(model) and least > factor - most:
-        left = factor - most
-        wrong = f"{_asked(topic, use)}with a datacenter {left} of its {factor} replicas remain, and writes stop; "
-        wrong += f"{'the layout' if model.layout == 'stretch3' else 'promise: available'} promises to go on"
-        yield Problem(where, place, "TOPIC_DATACENTER_STOPS", value, wrong, f"{use} {left}")
+    policy = str(profile["config"][POLICY]) if profile else ""
+    if topic.entry.get("profile") is None and POLICY in mapping(topic.entry.get("config")):
+        return  # the topic's own policy overrides the default profile
+    if policy and ("compact" in topic.policy) != (policy == "compact"):
+        kind = TOPIC_POLICY if policy == "delete" else TOPIC_POLICY_DELETE
+        yield kind.problem(hosts, topic.property_place(POLICY), ", ".join(sorted(topic.policy)))

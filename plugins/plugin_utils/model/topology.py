@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 # What a layout means: datacenters with brokers, and witnesses, which have ZooKeeper servers alone.
 MEANT = {"single": (1, 0), "stretch2": (2, 0), "stretch2_5": (2, 1), "stretch3": (3, 0)}
@@ -109,18 +109,20 @@ def racks(model: Model) -> Iterator[Problem]:
     yield from _racks_of_datacenters(model, factor, named, found)
 
 
+RACK_TOO_MANY = ProblemKind(
+    "RACK_TOO_MANY",
+    "with more than {half} racks per datacenter, {lost} of {replicas} replicas of a partition can be in one datacenter",
+    'use the datacenter as the rack: kafka_rack: "{{{{ datacenter }}}}"',
+)
+
+
 def _racks_of_datacenters(
     model: Model, factor: int, named: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
     most = max((len(racks_there) for racks_there in found.values()), default=0)
     if model.layout in ("stretch2", "stretch2_5") and factor and most > factor / 2:
-        half = factor // 2
-        wrong = (
-            f"with more than {half} racks per datacenter partitions can get {half + 1} of "
-            f"{factor} replicas in one datacenter"
-        )
-        advice = 'let the datacenter be the rack: kafka_rack: "{{ datacenter }}"'
-        yield Problem((), "kafka_rack", "RACK_TOO_MANY", f"{most} racks in a datacenter", wrong, advice)
+        half, value = factor // 2, f"{most} racks in a datacenter"
+        yield RACK_TOO_MANY.problem((), "kafka_rack", value, half=half, lost=half + 1, replicas=factor)
     for rack in dict.fromkeys(named.values()):
         places = sorted(name for name, racks_there in found.items() if rack in racks_there)
         if len(places) > 1:

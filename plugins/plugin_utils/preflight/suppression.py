@@ -54,14 +54,9 @@ OF_ENTRY: Mapping[str, tuple[str, ...]] = {
     "CHROOT_INVALID": ("BROKERS_DIFFER",),
     "SUPER_USER_INVALID": ("BROKERS_DIFFER",),
 }
-# A grant that is wrong, and what of a job's needs it would have been: one without its group lacks that.
-GRANTS: Mapping[str, str] = {
-    "GRANT_BESIDE": "",
-    "GRANT_EMPTY": "",
-    "GRANT_LACKS": " on group ",
-    "GRANT_STAR": "",
-    "GRANT_VERBS": "",
-}
+# Mistakes in a grant that explain why a job of its user has no permission. GRANT_LACKS (a consumer without a group)
+# explains a missing permission on a group only.
+GRANTS = ("GRANT_BESIDE", "GRANT_EMPTY", "GRANT_LACKS", "GRANT_STAR", "GRANT_VERBS")
 # What is counted of datacenters, where a host is in the groups of two of them.
 TWO_GROUPS = ", and in group "
 OF_PLACES = re.compile(
@@ -98,15 +93,17 @@ def _follows(problem: Problem, other: Problem) -> bool:
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
     if pair == ("MIN_ISR_TOO_LOW", "RACK_TOO_MANY"):
-        found_of = re.search(r" of (\d+) replicas", other.message)
-        return found_of is not None and 2 * int(problem.value) > int(found_of[1]) + int(found_of[1]) % 2
+        replicas = other.details.get("replicas")
+        return replicas is not None and 2 * int(problem.value) > replicas + replicas % 2
     if pair == ("FIREWALL_SOURCE", "INPUT_NOT_A_LIST"):
         return together and bool(problem.value == other.value) and base(other.variable).endswith("firewall_rules")
     if pair == ("JOB_ACL", "JOB_TOPIC"):
-        return together and _inside(other.variable, problem.variable) and f"topic {other.value}," in problem.message
+        topic = problem.details.get("name") if problem.details.get("resource") == "topic" else None
+        return together and _inside(other.variable, problem.variable) and topic == str(other.value)
     if problem.code == "JOB_ACL" and other.code in GRANTS:
-        name = re.match(rf"User:(.*?) needs .*{GRANTS[other.code]}", problem.message)
-        return name is not None and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
+        user, resource = problem.details.get("user"), problem.details.get("resource")
+        explained = resource == "group" if other.code == "GRANT_LACKS" else resource is not None
+        return explained and other.variable.startswith(f"kafka_users[{user}].grants[")
     if other.code == "DATACENTER_GROUP" and TWO_GROUPS in other.message:
         return bool(OF_PLACES.fullmatch(problem.code)) or (
             pair[0] == pair[1] and together and TWO_GROUPS not in problem.message

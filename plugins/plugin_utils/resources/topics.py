@@ -30,7 +30,7 @@ def profiles() -> dict[str, Any]:
     return found
 
 
-def said_of(topic: Said, defaults: Said, name: str) -> Any:
+def value_of(topic: Said, defaults: Said, name: str) -> Any:
     """Return what a topic says, else what the defaults say."""
     value = topic.get(name)
     return defaults.get(name) if value is None else value
@@ -93,10 +93,10 @@ def resolved(topic: Said, defaults: Said, replicas: int) -> dict[str, Any]:
     for said in (topic, defaults):
         if said.get("profile") and str(said["profile"]) not in profiles():
             raise ValueError(f"topic {name}: no profile {said['profile']}; there are {', '.join(profiles())}")
-    partitions = said_of(topic, defaults, "partitions")
+    partitions = value_of(topic, defaults, "partitions")
     if partitions is None and kept:
         raise ValueError(f"topic {name}: no number of partitions, of its own or in kafka_topic_defaults")
-    factor = int(said_of(topic, defaults, "replication_factor") or replicas)
+    factor = int(value_of(topic, defaults, "replication_factor") or replicas)
     config = {one: in_numbers(one, value, factor) for one, value in config_of(topic, defaults).items()}
     return {
         "name": name,

@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_GENERATION",
         f"{ALL}/kafka_users[orders].generation",
-        "count passwords",
+        "increase it by 1",
         variables=users({**NEW, "verify": "generation", "generation": 0}),
     ),
     Mistake(
@@ -115,15 +115,15 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ACL_OPERATION",
         f"{ALL}/kafka_acls[User:lab].operations",
-        "one of ALL, ALTER_CONFIGS, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ",
+        "use one of ALL, ALTER_CONFIGS, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ",
         variables=acl(operations=["WRITE"], resource="group"),
     ),
-    Mistake("ACL_NAME", f"{ALL}/kafka_acls[User:lab].name", "'*' is all", variables=acl(name="")),
+    Mistake("ACL_NAME", f"{ALL}/kafka_acls[User:lab].name", "'*' matches all", variables=acl(name="")),
     Mistake("ACL_DUPLICATE", f"{ALL}/kafka_acls[User:lab]", "keep one", variables=acl(SAID)),
     Mistake(
         "ACL_CONTRADICTION",
         f"{ALL}/kafka_acls[User:lab]",
-        "the one that is meant",
+        "keep one of the two",
         variables=acl({**SAID, "permission": "deny"}),
     ),
     # Jobs

@@ -60,7 +60,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKER_CONFIG_THROTTLE",
         f"{EVERY}[leader.replication.throttled.rate]",
-        "null takes back",
+        "null to remove",
         variables=dynamic("leader.replication.throttled.rate", "50MiB"),
     ),
     Mistake(
@@ -72,7 +72,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKER_CONFIG_SHADOWED",
         f"{EVERY}[num.io.threads]",
-        "take it out there",
+        "remove it from kafka_config",
         variables={**dynamic("num.io.threads", 16), "kafka": {"kafka_config": {"num.io.threads": 12}}},
     ),
     Mistake(

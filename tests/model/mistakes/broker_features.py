@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "AUTHORIZER_KRAFT",
         f"{BROKERS}/kafka_config[authorizer.class.name]",
-        "leave it out",
+        "remove it",
         variables=config("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
     ),
     Mistake(
@@ -26,7 +26,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_KEPT",
         f"{BROKERS}/kafka_config[delete.topic.enable]",
-        "leave it out",
+        "remove it",
         variables={
             **kafka(kafka_config={"delete.topic.enable": False}),
             "all": {"kafka_topics": [{"name": "old", "state": "absent", "allow_delete": True}, *THERE]},

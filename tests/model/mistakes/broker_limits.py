@@ -8,7 +8,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LIMIT_MEANT",
         f"{BROKERS}/kafka_config[log.retention.hours]",
-        "-1 where it is meant",
+        "write -1 if you mean unlimited",
         variables=config("log.retention.hours", -24),
     ),
     Mistake(

@@ -8,7 +8,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_UNSAFE",
         f"{SERVERS}/zookeeper_config[forceSync]",
-        "take it out",
+        "remove it",
         variables=config("forceSync", "no", "zookeeper"),
     ),
     Mistake(
@@ -20,13 +20,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CLEANER_OFF",
         f"{BROKERS}/kafka_config[log.cleaner.enable]",
-        "leave it out",
+        "remove it",
         variables=config("log.cleaner.enable", False),
     ),
     Mistake(
         "PURGE_OFF",
         f"{SERVERS}/zookeeper_config[autopurge.purgeInterval]",
-        "say hours",
+        "a number of hours",
         variables=config("autopurge.purgeInterval", 0, "zookeeper"),
     ),
 )

@@ -27,13 +27,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_PREFIX",
         f"{ALL}/kafka_users[User:orders].name",
-        "leave User: out",
+        "remove User:",
         variables=users({**NEW, "name": "User:orders"}),
     ),
     Mistake(
         "USER_NEEDED",
         f"{ALL}/kafka_users[admin].state",
-        "take the entry out",
+        "remove the entry",
         variables=users({"name": "admin", "state": "absent"}),
     ),
     Mistake("USER_CREDENTIAL", f"{ORDERS}.password", "keep one", variables=users({**NEW, "credential": False})),
@@ -46,7 +46,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "GRANT_BESIDE",
         f"{ORDERS}.grants[produce]",
-        "beside consume",
+        "a grant of consume",
         variables=granted({"produce": ["streams-plaintext-input"], "group": "orders"}),
     ),
     Mistake(

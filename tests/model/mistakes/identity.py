@@ -134,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_TOO_MANY",
         "kafka_rack",
-        "let the datacenter be the rack",
+        "use the datacenter as the rack",
         inventory="stretch2",
         variables=kafka(kafka_rack="{{ inventory_hostname }}"),
     ),

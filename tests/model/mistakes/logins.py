@@ -69,7 +69,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PASSWORD_SHARED",
         f"{ALL}/kafka_users[orders].password",
-        "one of its own",
+        "its own password",
         variables=users({"name": "orders", "password": "{{ vault.passwords.lab }}"}),
     ),
     Mistake(

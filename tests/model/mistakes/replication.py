@@ -8,7 +8,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "REPLICATION_TOO_HIGH",
         f"{BROKERS}/kafka_replication_factor",
-        "use 3 at most",
+        "use at most 3",
         variables=kafka(kafka_replication_factor=4),
     ),
     Mistake(
@@ -27,12 +27,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "MIN_ISR_EQUAL", f"{BROKERS}/kafka_min_insync_replicas", "use 2", variables=kafka(kafka_min_insync_replicas=3)
     ),
     Mistake(
-        "MIN_ISR_ONE", f"{BROKERS}/kafka_min_insync_replicas", "use 2", variables=kafka(kafka_min_insync_replicas=1)
+        "MIN_ISR_ONE",
+        f"{BROKERS}/kafka_min_insync_replicas",
+        "at least 2",
+        variables=kafka(kafka_min_insync_replicas=1),
     ),
     Mistake(
         "INTERNAL_TOPICS_DIFFER",
         f"{BROKERS}/kafka_config[offsets.topic.replication.factor]",
-        "leave offsets.topic.replication.factor out",
+        "remove offsets.topic.replication.factor",
         variables=config("offsets.topic.replication.factor", 2),
     ),
     Mistake(

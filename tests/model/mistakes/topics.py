@@ -47,7 +47,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_INTERNAL",
         f"{ALL}/kafka_topics[__consumer_offsets]",
-        "take it out",
+        "remove it",
         variables=topic(name="__consumer_offsets"),
     ),
     Mistake("TOPIC_UNDERSCORE", f"{ALL}/kafka_topics[_audit]", "manage: false", variables=topic(name="_audit")),
@@ -62,19 +62,19 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_PROPERTY_VALUE",
         f"{ORDERS}.config[retention.ms]",
-        "write a number, or one with ms, s, m, h, d",
+        "a number with a unit: ms, s, m, h, d",
         variables=config("retention.ms", "7 days"),
     ),
     Mistake(
         "TOPIC_TIME_MEANT",
         f"{ORDERS}.config[retention.ms]",
-        "write 7d if seconds were meant",
+        "write 7d if you mean seconds",
         variables=config("retention.ms", 604800),
     ),
     Mistake(
         "TOPIC_INDEX_SMALL",
         f"{ORDERS}.config[segment.index.bytes]",
-        "leave it out: 10MiB",
+        "restores the default 10MiB",
         variables=config("segment.index.bytes", "1KiB"),
     ),
     Mistake(
@@ -83,13 +83,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_THROTTLED",
         f"{ORDERS}.config[leader.replication.throttled.replicas]",
-        "take it out",
+        "remove it",
         variables=config("leader.replication.throttled.replicas", "*"),
     ),
     Mistake(
         "TOPIC_UNCLEAN",
         f"{ORDERS}.config[unclean.leader.election.enable]",
-        "leave it out",
+        "remove it",
         variables=config("unclean.leader.election.enable", True),
     ),
     Mistake(
@@ -132,28 +132,28 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_REPLICATION_TOO_HIGH",
         f"{ORDERS}.replication_factor",
-        "use 3 at most",
+        "use at most 3",
         variables=topic(replication_factor=4),
     ),
     Mistake("TOPIC_REPLICATION_ONE", f"{ORDERS}.replication_factor", "use 3", variables=topic(replication_factor=1)),
-    Mistake("TOPIC_MIN_ISR_TOO_HIGH", LEAST, "use 2", variables=config("min.insync.replicas", 4)),
+    Mistake("TOPIC_MIN_ISR_TOO_HIGH", LEAST, "insync.replicas to 2", variables=config("min.insync.replicas", 4)),
     Mistake(
         "TOPIC_MIN_ISR_EQUAL",
         f"{ALL}/kafka_topic_defaults.config[min.insync.replicas]",
-        "use 2",
+        "set min.insync.replicas to 2",
         variables=topics(NEW, config={"min.insync.replicas": 3}),
     ),
     Mistake(
         "RESTART_MARGIN",
         f"{BROKERS}/kafka_restart_margin",
-        "use 0, or replicate 4 times",
+        "use 0, or 4 replicas",
         variables={"kafka": {"kafka_restart_margin": 1}},
     ),
-    Mistake("TOPIC_MIN_ISR_ONE", LEAST, "use 2 at least", variables=config("min.insync.replicas", 1)),
+    Mistake("TOPIC_MIN_ISR_ONE", LEAST, "to at least 2", variables=config("min.insync.replicas", 1)),
     Mistake(
         "TOPIC_RACK_LOSS",
         LEAST,
-        "use 2",
+        "set min.insync.replicas to 2",
         inventory="dc1",
         also=frozenset({"RACK_UNEVEN", "GRANT_TOPIC"}),  # that of the inventory itself, and of its topics, not there
         variables=config("min.insync.replicas", 3, replication_factor=4),
@@ -161,14 +161,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_DATACENTER_LOSS",
         LEAST,
-        "use 3 or more",
+        "to at least 3",
         inventory="stretch2",
         variables=config("min.insync.replicas", 2, replication_factor=4),
     ),
     Mistake(
         "TOPIC_DATACENTER_STOPS",
         LEAST,
-        "use 6",
+        "set min.insync.replicas to 6",
         inventory="stretch3",
         variables=config("min.insync.replicas", 7, replication_factor=9),
     ),

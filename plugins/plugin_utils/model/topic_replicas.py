@@ -1,0 +1,259 @@
+"""Checks the replicas of topics: the failures that they survive, where they differ from the cluster's replication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import (
+    BALANCE,
+    FACTORS_THAT_SURVIVE,
+    MIN_ISRS,
+    NO_COMPROMISE,
+    TOPICS,
+    factors_that_survive,
+    settings,
+    writes_continue,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import (
+    most_in_one_rack,
+    most_replicas,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, distinct, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+MARGIN, ACCEPTS = "kafka_restart_margin", "kafka_restart_accepts"
+
+TOPIC_REPLICATION_TOO_HIGH = ProblemKind(
+    "TOPIC_REPLICATION_TOO_HIGH",
+    "more replicas than the cluster has brokers ({brokers})",
+    "use at most {brokers}, or add brokers",
+)
+TOPIC_REPLICATION_NONE = TOPIC_REPLICATION_TOO_HIGH.variant(
+    message="a topic has at least one replica", advice="use 3, at most {brokers}"
+)
+TOPIC_REPLICATION_ONE = ProblemKind(
+    "TOPIC_REPLICATION_ONE", "one replica: a lost disk loses acknowledged records", "use 3"
+)
+TOPIC_MIN_ISR_TOO_HIGH = ProblemKind(
+    "TOPIC_MIN_ISR_TOO_HIGH",
+    "min.insync.replicas is {least}, more than the {replicas} replicas: Kafka would reduce it without a message",
+    "set {setting} to {correct}",
+)
+TOPIC_MIN_ISR_EQUAL = ProblemKind(
+    "TOPIC_MIN_ISR_EQUAL", "one broker down stops all writes with acks=all", "set {setting} to {correct}"
+)
+TOPIC_MIN_ISR_EQUAL_TWO = TOPIC_MIN_ISR_EQUAL.variant(advice="use 3 replicas")
+TOPIC_MIN_ISR_ONE = ProblemKind(
+    "TOPIC_MIN_ISR_ONE",
+    "a record is acknowledged when one broker has it, and is lost with that broker",
+    "set {setting} to at least 2",
+)
+TOPIC_MIN_ISR_ONE_TWO = TOPIC_MIN_ISR_ONE.variant(advice="use 3 replicas")
+
+
+def replicas(model: Model) -> Iterator[Problem]:
+    """Check that replicas fit the brokers, and that writes and acknowledged records survive the loss of one."""
+    yield from distinct(
+        problem
+        for topic in _other_than_cluster(model)
+        for problem in (*_replication_factor(model, topic), *_least_in_sync(model, topic))
+    )
+
+
+def _other_than_cluster(model: Model) -> list[Topic]:
+    """Return the topics whose replication differs from the cluster's, which replication.py checks."""
+    return [
+        topic for topic in topics_of(model) if topic.present and (topic.replicas, topic.least_in_sync) != topic.cluster
+    ]
+
+
+def _replication_factor(model: Model, topic: Topic) -> Iterator[Problem]:
+    hosts, brokers, factor = names(model.brokers), len(model.brokers), topic.replicas
+    variable = topic.place("replication_factor")
+    if factor is None:
+        return
+    if factor < 1:
+        yield TOPIC_REPLICATION_NONE.problem(hosts, variable, factor, brokers=brokers)
+    elif factor > brokers:
+        yield TOPIC_REPLICATION_TOO_HIGH.problem(hosts, variable, factor, brokers=brokers)
+    elif factor == 1 and brokers > 1:
+        warning = model.brokers[0].available or _may_stop(model, topic.name)
+        yield TOPIC_REPLICATION_ONE.problem(hosts, variable, factor, warning=warning)
+
+
+def _least_in_sync(model: Model, topic: Topic) -> Iterator[Problem]:
+    hosts, least, factor, found = names(model.brokers), topic.least_in_sync, topic.replicas, topic.in_sync_setting
+    if least is None or factor is None or factor < 2:
+        return
+    if least > factor:
+        kind, warning = TOPIC_MIN_ISR_TOO_HIGH, False
+    elif least == factor:
+        kind = TOPIC_MIN_ISR_EQUAL if factor > 2 else TOPIC_MIN_ISR_EQUAL_TWO
+        warning = _may_stop(model, topic.name)
+    elif least == 1:
+        kind = TOPIC_MIN_ISR_ONE if factor > 2 else TOPIC_MIN_ISR_ONE_TWO
+        warning = model.brokers[0].available
+    else:
+        return
+    details: dict[str, Any] = {"setting": found.setting, "least": least, "replicas": factor, "correct": factor - 1}
+    yield kind.problem(hosts, found.place, found.value, warning=warning, **details)
+
+
+TOPIC_RACK_LOSS = ProblemKind(
+    "TOPIC_RACK_LOSS",
+    "up to {most} of its {replicas} replicas are in one rack: writes stop if that rack fails",
+    "set {setting} to {left}, or use more racks",
+    warning=True,
+)
+TOPIC_RACK_LOSS_FEW = TOPIC_RACK_LOSS.variant(advice="use more racks")
+OF_PROFILE = (
+    "the profile requires {least} of {replicas} in-sync replicas, and overrides kafka_min_insync_replicas ({cluster}), "
+)
+TOPIC_RACK_LOSS_PROFILE = TOPIC_RACK_LOSS.variant(
+    message=f"{OF_PROFILE}but up to {{most}} replicas are in one rack: writes stop if that rack fails"
+)
+TOPIC_RACK_LOSS_PROFILE_FEW = TOPIC_RACK_LOSS_PROFILE.variant(advice=TOPIC_RACK_LOSS_FEW.advice)
+TOPIC_DATACENTER_LOSS = ProblemKind(
+    "TOPIC_DATACENTER_LOSS",
+    "up to {most} of its {replicas} replicas are in one datacenter: losing it can lose acknowledged records",
+    "set {setting} to at least {correct}, with {needed} replicas, or declare promise: available",
+)
+TOPIC_DATACENTER_LOSS_ACCEPTED = TOPIC_DATACENTER_LOSS.variant(
+    advice="set {setting} to at least {correct}, with {needed} replicas, or accept it with promise: available"
+)
+TOPIC_DATACENTER_LOSS_FACTOR = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
+TOPIC_DATACENTER_LOSS_BALANCE = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=BALANCE)
+TOPIC_DATACENTER_STOPS = ProblemKind(
+    "TOPIC_DATACENTER_STOPS",
+    "without a datacenter {left} of its {replicas} replicas remain, and writes stop, but {promise} requires them to "
+    "continue",
+    "set {setting} to {left}",
+)
+TOPIC_DATACENTER_STOPS_PROFILE = TOPIC_DATACENTER_STOPS.variant(
+    message=f"{OF_PROFILE}but without a datacenter {{left}} remain, and writes stop: {{promise}} requires them to "
+    "continue"
+)
+TOPIC_DATACENTER_STOPS_FACTOR = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
+TOPIC_DATACENTER_STOPS_BALANCE = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=BALANCE)
+
+
+def failure_domains(model: Model) -> Iterator[Problem]:
+    """Check that a topic survives the loss of a rack or a datacenter as the layout promises."""
+    yield from distinct(problem for topic in _other_than_cluster(model) for problem in _failure_domains(model, topic))
+
+
+def _failure_domains(model: Model, topic: Topic) -> Iterator[Problem]:
+    least, factor, found = topic.least_in_sync, topic.replicas, topic.in_sync_setting
+    if least is None or factor is None or not 1 < least < factor <= len(model.brokers):
+        return  # reported by the rule replicas
+    details: dict[str, Any] = {
+        "setting": found.setting,
+        "replicas": factor,
+        "least": least,
+        "cluster": topic.cluster[1],
+    }
+    of_profile = found.of_profile and least != topic.cluster[1]
+    if model.layout not in STRETCHED:
+        most = most_in_one_rack(model, factor)
+        if most is not None and factor - most < least:
+            kinds = (TOPIC_RACK_LOSS, TOPIC_RACK_LOSS_FEW)
+            kinds = (TOPIC_RACK_LOSS_PROFILE, TOPIC_RACK_LOSS_PROFILE_FEW) if of_profile else kinds
+            kind = kinds[0] if factor - most > 1 else kinds[1]
+            yield kind.problem(names(model.brokers), found.place, found.value, most=most, left=factor - most, **details)
+        return
+    most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
+    if most is not None:
+        yield from _datacenter_loss(model, topic, most, of_profile, details)
+
+
+def _datacenter_loss(
+    model: Model, topic: Topic, most: int, of_profile: bool, details: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Check a topic of which a datacenter has at most a number of replicas."""
+    hosts, found, available = names(model.brokers), topic.in_sync_setting, model.brokers[0].available
+    least, factor = details["least"], details["replicas"]
+    if model.layout == "stretch3" and not available:
+        factors = factors_that_survive(model, factor)
+        if factors is not None:
+            if topic.get("replication_factor") is not None:  # else reported for the cluster
+                kinds = (TOPIC_DATACENTER_LOSS_FACTOR, TOPIC_DATACENTER_STOPS_FACTOR)
+                kinds = kinds if factors else (TOPIC_DATACENTER_LOSS_BALANCE, TOPIC_DATACENTER_STOPS_BALANCE)
+                kind = kinds[0] if least <= most else kinds[1]
+                variable, others = topic.place("replication_factor"), " or ".join(map(str, factors))
+                yield kind.problem(hosts, variable, factor, replicas=factor, brokers=len(model.brokers), factors=others)
+            return
+    if least <= most:
+        kind = TOPIC_DATACENTER_LOSS_ACCEPTED if available else TOPIC_DATACENTER_LOSS
+        needed = factor if most + 1 < factor else 2 * most
+        numbers: dict[str, Any] = {"most": most, "correct": most + 1, "needed": needed}
+        yield kind.problem(hosts, found.place, found.value, warning=available, **numbers, **details)
+    if writes_continue(model) and least > factor - most:
+        kind = TOPIC_DATACENTER_STOPS_PROFILE if of_profile else TOPIC_DATACENTER_STOPS
+        promise = "layout: stretch3" if model.layout == "stretch3" else "promise: available"
+        yield kind.problem(hosts, found.place, found.value, left=factor - most, promise=promise, **details)
+
+
+RESTART_MARGIN = ProblemKind(
+    "RESTART_MARGIN",
+    "topics have {replicas} replicas, of which a restart leaves {left}, but min.insync.replicas plus this margin is "
+    "{required}: no broker would ever be restarted",
+    "use {margin}, or {enough} replicas",
+)
+RESTART_MARGIN_TOPIC = RESTART_MARGIN.variant(
+    message="topic {topic} has {replicas} replicas, of which a restart leaves {left}, but min.insync.replicas plus "
+    "this margin is {required}: no broker would ever be restarted"
+)
+
+
+def restart_margin(model: Model) -> Iterator[Problem]:
+    """Check that a restart leaves as many in-sync replicas as the restart gate requires, or no gate would ever open."""
+    margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
+    if not margin or margin < 1:
+        return
+    topics = [(topic.name, topic.replicas, topic.least_in_sync) for topic in topics_of(model) if topic.present]
+    cluster = settings(model.brokers[0])
+    for name, factor, least in [("", cluster[TOPICS].value, cluster[MIN_ISRS[0]].value), *topics]:
+        if factor is None or least is None or not least < factor <= len(model.brokers):
+            continue  # reported by the rule replicas; for the cluster, by replication.py
+        required = least + margin
+        if factor - 1 < required and not _may_stop(model, name):
+            yield (RESTART_MARGIN_TOPIC if name else RESTART_MARGIN).problem(
+                names(model.brokers),
+                MARGIN,
+                margin,
+                topic=name,
+                replicas=factor,
+                left=factor - 1,
+                required=required,
+                margin=factor - 1 - least,
+                enough=required + 1,
+            )
+            return  # the first one is enough
+
+
+RESTART_ACCEPTS = ProblemKind(
+    "RESTART_ACCEPTS",
+    "matches no topic of kafka_topics, so it has no effect",
+    "correct the name, or remove it",
+    warning=True,
+)
+RESTART_ACCEPTS_TYPO = RESTART_ACCEPTS.variant(advice="did you mean {near}?")
+
+
+def restart_accepts(model: Model) -> Iterator[Problem]:
+    """Check that each topic that may stop during a restart exists; a warning, as others may create it."""
+    known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
+    for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():
+        if isinstance(name, str) and not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
+            near = slip(name, known)
+            kind = RESTART_ACCEPTS_TYPO if near else RESTART_ACCEPTS
+            yield kind.problem(names(model.brokers), ACCEPTS, name, near=near)
+
+
+def _may_stop(model: Model, name: str) -> bool:
+    """Tell whether the writes of a topic may stop while a broker is restarted."""
+    return any(fnmatchcase(name, str(pattern)) for pattern in model.brokers[0].inputs.sequence(ACCEPTS))
