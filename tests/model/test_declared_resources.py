@@ -1,4 +1,4 @@
-"""Topics, users and quotas that nobody can mean, each said once; those that somebody can are silent."""
+"""Check that each mistake in topics, users and quotas is reported once, and that valid entries are not reported."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ ALTER: dict[str, Any] = {
 
 
 def locked_out(**changes: Any) -> dict[str, dict[str, Any]]:
-    """Return an admin who is no super user and may alter the cluster by an ACL."""
+    """Return an admin that is no super user, and may alter the cluster by an ACL."""
     known = users({"name": "admin", "credential": False})["all"]
     return {
         "all": {**known, **acl(**{**ALTER, **changes})["all"]},
@@ -91,9 +91,9 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (locked_out(), []),
     # Nothing at all
     ({"all": dict.fromkeys(("kafka_acls", "kafka_quotas", "kafka_topic_defaults", "kafka_prune"))}, []),
-    # One mistake is said once, where it is made
+    # One mistake is reported once, where it is made
     (kafka(kafka_super_users=["User:admin"]), ["PRINCIPAL_NOT_SUPER group kafka/kafka_super_users"]),
-    # Topics: what follows from the number of replicas is said there
+    # Topics: a mistake that follows from the number of replicas is reported there
     (
         topics({**TOPIC, "replication_factor": 2}, profile="event_log"),
         ["TOPIC_MIN_ISR_ONE group all/kafka_topics[orders].replication_factor"],
@@ -135,7 +135,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
         {"all": {"kafka_topics": [], **prune(topics=["orders-*"], max_deletes=20)["all"]}},
         ["PRUNE_SCOPE group all/kafka_prune.topics"],
     ),
-    # Settings of running brokers: each broker's own file and heap count, and what all are told
+    # Dynamic settings: the file, the heap and the settings of each broker count, and those of all brokers
     (dynamic("num.io.threads", 16), []),
     (dynamic("no.such.name", None), []),
     (dynamic("leader.replication.throttled.rate", None), []),
@@ -187,12 +187,12 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
 
 
 @pytest.mark.parametrize("batches", batched(WRONG))
-def test_what_is_said(batches: Batches, tmp_path: Path) -> None:
+def test_reported_mistakes(batches: Batches, tmp_path: Path) -> None:
     judge(batches, reported, tmp_path)
 
 
 def reported(rows: Sequence[Row], folder: Path) -> None:
-    """Compare all lines of the lab, up to the value, with how those begin that the rows want."""
+    """Compare all lines of the lab, up to the value, with the lines that the rows expect."""
     lines = check(spoil(folder / "inventory", replace(LAB, variables=variables(rows))))[1]
     found = [text.partition(" = ")[0].partition(": ")[0] for text in lines]
     assert differ(found, [begin for _, wanted in rows for begin in wanted]) == [], lines

@@ -1,4 +1,4 @@
-"""Topics that applications make for themselves, and those that take what does not fit, are not lost."""
+"""Check that topics of applications are not pruned, and that dead-letter topics are not compacted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACE = "PRUNE_PROTECTED group all/kafka_prune.topics = "
 
 
 def pruned(scope: str, *grants: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return an inventory that prunes topics, with a user who is granted something."""
+    """Return variables that prune topics, with a user who has grants."""
     topics = [{"name": name["name"], "manage": False} for name in LAB]
     found = users({**NEW, "grants": [*grants]}) if grants else users()
     return {
@@ -25,7 +25,7 @@ def pruned(scope: str, *grants: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def acls(*entries: tuple[str, str, str, str]) -> dict[str, Any]:
-    """Return ACLs of one user: operation, kind, name and pattern; and all rights of the lab's own users."""
+    """Return ACLs of one user (operation, resource, name, pattern), and all permissions for the lab's own users."""
     whole = [("User:lab", "ALL", "topic", "*", "literal")]
     whole += [("User:streamer", *entry) for entry in entries]
     keys = ("principal", "operations", "resource", "name", "pattern")
@@ -54,7 +54,7 @@ MIRROR = acls(("CREATE", "topic", "mm2-", "prefixed"), ("CREATE", "topic", "west
         (pruned("west.*", **MIRROR), "west.*: matches topics of west that the mirror of kafka_acls[User:streamer]"),
     ],
 )  # fmt: skip
-def test_no_scope_has_what_applications_make(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+def test_topics_of_applications_are_rejected(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
     lines = [line for line in said(variables, tmp_path) if not line.startswith("warn ") and "PRUNE" in line]
     assert len(lines) == 1, lines
     assert lines[0].startswith(PLACE + wanted), lines
@@ -74,12 +74,12 @@ def test_no_scope_has_what_applications_make(variables: dict[str, Any], wanted: 
     ],
     ids=["others", "part", "mirrored part", "source", "declared", "a team's own", "reads"],
 )  # fmt: skip
-def test_what_may_be_pruned(variables: dict[str, Any], tmp_path: Path) -> None:
+def test_other_topics_are_accepted(variables: dict[str, Any], tmp_path: Path) -> None:
     assert [line for line in said(variables, tmp_path) if "PRUNE" in line] == []
 
 
 def letters(**changes: Any) -> dict[str, Any]:
-    """Return topics of orders, with changes to where records go that do not fit."""
+    """Return topics of orders, with changes to the dead-letter topic."""
     topics = [*LAB, {"name": "orders"}, {"name": "orders-dead", "partitions": 1, **changes}]
     return {"all": {"kafka_topics": topics}}
 
@@ -91,12 +91,12 @@ def letters(**changes: Any) -> dict[str, Any]:
         (letters(config={"cleanup.policy": "compact,delete"}), "kafka_topics[orders-dead].config[cleanup.policy]"),
     ],
 )
-def test_what_takes_dead_letters_keeps_all(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
+def test_a_compacted_dead_letter_topic_is_rejected(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
     lines = said(variables, tmp_path, "dc1")
     assert len(lines) == 1, lines
     begin = f"TOPIC_COMPACTED group all/{place}: compacted, but job project_orders sends records to it "
     assert lines[0].startswith(begin), lines
 
 
-def test_dead_letters_that_are_cut(tmp_path: Path) -> None:
+def test_a_dead_letter_topic_with_a_retention_is_accepted(tmp_path: Path) -> None:
     assert said(letters(), tmp_path, "dc1") == []

@@ -1,4 +1,4 @@
-"""What a job has to be allowed, as preflight compares it with the ACLs."""
+"""Check the permissions that a job needs, which preflight compares with the ACLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics, grants and quotas of an inventory, as the modules get them."""
+"""Check the filters that convert topics, grants and quotas to options of modules."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ FILTERS = FilterModule().filters()
 
 
 def acls(*grants: dict[str, Any], **user: Any) -> list[tuple[str, str, str, list[str]]]:
-    """Return the ACLs of a user's grants: kind, name, pattern, operations."""
+    """Return the ACLs of a user's grants: resource, name, pattern, operations."""
     found = FILTERS["granted_acls"]([{"name": "orders", "grants": [*grants], **user}])
     assert {entry["principal"] for entry in found} == {"User:orders"}
     return [
@@ -23,7 +23,7 @@ def acls(*grants: dict[str, Any], **user: Any) -> list[tuple[str, str, str, list
 
 
 def test_a_topic_takes_profile_defaults_and_units() -> None:
-    """The topic's own goes before its profile, that before the defaults, those before their profile."""
+    """Precedence: the topic, its profile, the defaults, the profile of the defaults."""
     defaults = {
         "partitions": 6,
         "replication_factor": 4,
@@ -64,7 +64,7 @@ def test_a_topic_takes_profile_defaults_and_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "reported"),
     [
         ("cleanup.policy", ["compact", "delete"], "compact,delete"),
         ("cleanup.policy", "compact, delete", "compact,delete"),
@@ -78,19 +78,19 @@ def test_a_topic_takes_profile_defaults_and_units() -> None:
         ("max.message.bytes", "64KiB", "65536"),
         ("segment.bytes", "1GiB", "1073741824"),
         ("segment.bytes", "+512", "512"),
-        # What has no unit there is left, and said by preflight.
+        # A value with another unit is unchanged: preflight reports it.
         ("retention.bytes", "7d", "7d"),
         ("retention.ms", "7 days", "7 days"),
     ],
 )
-def test_a_value_is_written_as_the_broker_says_it(name: str, value: Any, said: str) -> None:
+def test_a_value_is_written_as_brokers_report_it(name: str, value: Any, reported: str) -> None:
     (topic,) = FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, "config": {name: value}}])
-    assert topic["config"] == {name: said}
+    assert topic["config"] == {name: reported}
     assert topic["replication_factor"] == 3
 
 
 def test_topics_that_are_not_made_need_no_partitions() -> None:
-    """Of one that is absent or foreign only the name counts."""
+    """An absent topic, or one that is not managed, needs only a name."""
     found = FILTERS["resolved_topics"](
         [{"name": "old", "state": "absent", "allow_delete": True}, {"name": "foreign", "manage": False}], None
     )
@@ -104,13 +104,13 @@ def test_all_topics_that_are_wrong_are_named() -> None:
     with pytest.raises(AnsibleFilterError) as error:
         FILTERS["resolved_topics"]([{"name": "a"}, {"name": "b", "partitions": 1, "profile": "log"}])
     assert str(error.value).startswith(
-        "kafka_topics: topic a: no number of partitions, of its own or in kafka_topic_defaults; topic b: no profile "
-        "log; there are event_log, compacted_state"
+        "kafka_topics: topic a: no number of partitions in the topic or in kafka_topic_defaults; topic b: profile "
+        "log does not exist; use one of event_log, compacted_state"
     )
 
 
 def test_produce_and_consume() -> None:
-    """A star at the end stands for all that begin so; alone it is all."""
+    """A star at the end makes a name a prefix; alone it matches all names."""
     assert acls({"produce": ["orders", "payments.*", "*"]}, {"consume": ["returns"], "group": "orders-*"}) == [
         ("topic", "orders", "literal", ["WRITE"]),
         ("topic", "payments.", "prefixed", ["WRITE"]),
@@ -149,7 +149,7 @@ def test_an_exporter_reads_nothing() -> None:
 
 
 def test_each_acl_is_there_once() -> None:
-    """Grants that overlap, and a literal entry that says what one of them does."""
+    """Overlapping grants, and an entry of kafka_acls that repeats one of them, result in one ACL."""
     grant, literal = {"produce": ["t"]}, {"principal": "User:b", "operations": ["READ"], "resource": "cluster"}
     entry = {
         "principal": "User:orders",
@@ -182,7 +182,7 @@ def test_users_without_what_they_are_granted() -> None:
 
 
 def test_quotas() -> None:
-    """Of users, of clients, of both; the default of one is an empty name."""
+    """Quotas of users, of clients and of both; the default is an empty name."""
     users = [{"name": "orders", "quotas": {"producer_byte_rate": "20MiB", "request_percentage": 50}}, {"name": "b"}]
     entries = [
         {"user": "<default>", "consumer_byte_rate": 1024},
@@ -203,7 +203,7 @@ def test_quotas() -> None:
 
 
 def test_settings_of_running_brokers() -> None:
-    """In Kafka's units, as texts; null takes one back."""
+    """Values are texts in Kafka's units; null removes a setting."""
     said = {"log.segment.bytes": "1GiB", "log.roll.ms": "7d", "log.cleaner.dedupe.buffer.size": "16MiB", 5: None}
     assert FILTERS["resolved_broker_config"]({**said, "log.preallocate": True, "num.io.threads": 16}) == {
         "log.segment.bytes": "1073741824",
@@ -221,13 +221,13 @@ def test_all_quotas_that_are_no_numbers_are_named() -> None:
             [{"name": "a", "quotas": {"producer_byte_rate": "much"}}], [{"client_id": "b", "request_percentage": True}]
         )
     assert str(error.value) == (
-        "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number, nor a size as 20MiB; "
-        "kafka_quotas[b]: request_percentage = True: not a number, nor a size as 20MiB"
+        "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number or a size as 20MiB; "
+        "kafka_quotas[b]: request_percentage = True: not a number or a size as 20MiB"
     )
 
 
 def test_an_exported_name_that_is_a_template_is_none_when_it_is_loaded(tmp_path: Path) -> None:
-    """Loaded and templated by Ansible, all is as it was; only the passwords are templates."""
+    """Loaded and templated by Ansible, names are unchanged; only the passwords are templates."""
     name = "{{ lookup('pipe', 'echo run') }}"
     variables = {
         "kafka_users": [{"name": "a'", "password": "{{ vault.passwords['YSc=' | b64decode] }}"}],

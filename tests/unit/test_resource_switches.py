@@ -1,4 +1,4 @@
-"""What filters of resources make of switches that are texts, of null, of numbers for names."""
+"""Check the filters of resources with texts for booleans, null for a value, and numbers for names."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ FILTERS, CLIENT = FilterModule().filters(), client.FilterModule().filters()
 
 
 @pytest.mark.parametrize("text", ["no", "false", "off", "0", False])
-def test_a_switch_that_is_a_text_says_what_it_says(text: Any) -> None:
+def test_a_text_is_read_as_a_boolean(text: Any) -> None:
     names = ("manage", "allow_delete", "allow_more_partitions", "allow_data_loss")
     (topic,) = FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, **dict.fromkeys(names, text)}])
     assert [topic[name] for name in names] == [False, False, False, False]
@@ -21,7 +21,7 @@ def test_a_switch_that_is_a_text_says_what_it_says(text: Any) -> None:
         CLIENT["kafka_login"]([{"name": "a", "credential": text, "password": "x"}], "a")
 
 
-def test_a_switch_that_is_none_is_refused() -> None:
+def test_a_text_that_is_no_boolean_is_rejected() -> None:
     with pytest.raises(AnsibleFilterError) as error:
         FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, "manage": "perhaps"}, {"name": None}])
     assert str(error.value) == (
@@ -29,7 +29,7 @@ def test_a_switch_that_is_none_is_refused() -> None:
     )
 
 
-def test_null_is_nothing() -> None:
+def test_null_is_no_value() -> None:
     assert FILTERS["resolved_topics"](None, None) == []
     assert FILTERS["granted_acls"](None, None) == []
     assert FILTERS["resolved_quotas"](None, None) == []
@@ -39,7 +39,7 @@ def test_null_is_nothing() -> None:
 
 
 def test_a_number_in_an_acl_is_its_text() -> None:
-    """What a grant says already is not said twice."""
+    """An ACL that a grant already contains is not repeated."""
     literal = {"principal": "User:a", "operations": ["WRITE"], "resource": "topic", "name": 5, "pattern": "literal"}
     assert FILTERS["granted_acls"]([{"name": "a", "grants": [{"produce": [5]}]}], [literal]) == [
         {"principal": "User:a", "operations": ["WRITE"], "resource": "topic", "name": "5", "pattern": "literal"}

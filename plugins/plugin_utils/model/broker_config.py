@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.broker_config import in_numbers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.broker_config import converted
 
 EVERY, OWN = "kafka_dynamic_config", "kafka_dynamic_config_overrides"
 # After a change of one of these, the log cleaner restarts and allocates its buffers before the old ones are released
@@ -76,7 +76,7 @@ def known(model: Model) -> Iterator[Problem]:
 
 
 def _setting(broker: Broker, definitions: Definitions, variable: str, name: str, value: Any) -> Iterator[Problem]:
-    place, number = f"{variable}[{name}]", in_numbers(name, value)
+    place, number = f"{variable}[{name}]", converted(name, value)
     if value is None:  # a null that removes nothing is reported too: the inventory does not know what is set
         yield broker.report(BROKER_CONFIG_JUDGED_NULL, place)
         return
@@ -148,7 +148,7 @@ def shadowed(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         for name, (variable, value) in settings(broker).items():
             file_value = broker.config.get(name)
-            if None not in (value, file_value) and text(in_numbers(name, value)) != text(file_value):
+            if None not in (value, file_value) and text(converted(name, value)) != text(file_value):
                 place, shown = f"{variable}[{name}]", text(file_value)
                 yield broker.report(BROKER_CONFIG_SHADOWED, place, value, warning=True, file_value=shown)
 
@@ -177,7 +177,7 @@ def memory(model: Model) -> Iterator[Problem]:
         if heap is None or not restarting:
             continue
         old = whole(broker.config.get(BUFFER)) or DEFAULT_BUFFER
-        new = whole(in_numbers(BUFFER, dynamic[BUFFER][1])) if BUFFER in dynamic else old
+        new = whole(converted(BUFFER, dynamic[BUFFER][1])) if BUFFER in dynamic else old
         both = old + (new or old)
         if 2 * both <= heap:
             continue

@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import (
     config_of,
-    in_numbers,
+    converted,
     mapping,
     profile_of,
     value_of,
@@ -90,7 +90,7 @@ class Topic:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Its properties, units converted to milliseconds and bytes."""
-        return {name: in_numbers(name, value, self.replicas) for name, value in self.written.items()}
+        return {name: converted(name, value, self.replicas) for name, value in self.written.items()}
 
     def number(self, name: str) -> int | None:
         """Return a property that is a whole number."""

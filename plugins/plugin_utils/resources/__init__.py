@@ -1,1 +1,1 @@
-"""Topics, ACLs and quotas as an inventory says them, made into what the cluster is to have."""
+"""Converts topics, ACLs, quotas and broker settings of an inventory to what the cluster is to have."""

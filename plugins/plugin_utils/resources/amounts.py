@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them."""
+"""Parses durations and sizes with a unit, as 7d and 20MiB."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def amount(text: Any, units: dict[str, int]) -> int | None:
-    """Return a whole number with a unit in the least one, as 7d with DURATIONS; None for anything else."""
-    found = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
-    return int(found[1]) * units[found[2]] if found and found[2] in units else None
+    """Return a number with a unit as a number of the smallest unit, as 7d in milliseconds; None for any other text."""
+    parts = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
+    return int(parts[1]) * units[parts[2]] if parts and parts[2] in units else None
 
 
 def units_of(name: str) -> dict[str, int]:
-    """Return the units that a property or a quota takes, by its name; none for one that has none."""
+    """Return the units that a property or a quota accepts, by its name: milliseconds, bytes, or none."""
     if name.endswith(".ms"):
         return DURATIONS
     return SIZES if name.endswith((".bytes", "_byte_rate")) else {}

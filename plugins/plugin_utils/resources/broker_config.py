@@ -1,4 +1,4 @@
-"""Settings of running brokers as an inventory says them."""
+"""Converts dynamic settings of brokers from the inventory to options of kafka_broker_config."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
 
 
-def in_numbers(name: str, value: Any) -> Any:
-    """Return a value with units reckoned, 20MiB as bytes; as it is where it has none."""
+def converted(name: str, value: Any) -> Any:
+    """Return a value converted to milliseconds or bytes; unchanged if it has no unit."""
     units = units_of(name) or (units_of(".bytes") if name.endswith(("buffer.size", "bytes.per.second")) else {})
-    found = amount(value, units)
-    return value if found is None else found
+    number = amount(value, units)
+    return value if number is None else number
 
 
 def resolved(settings: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return settings as kafka_broker_config takes them; null takes one back."""
+    """Return settings as kafka_broker_config expects them; null removes a setting."""
     definitions = Definitions.load("kafka", "")
-    found: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     for name, value in settings.items():
-        text = None if value is None else text_of(in_numbers(str(name), value))
+        text = None if value is None else text_of(converted(str(name), value))
         if text is not None and (definitions.spec("broker", str(name)) or {}).get("type") == "boolean":
             text = text.lower()
-        found[str(name)] = text
-    return found
+        result[str(name)] = text
+    return result

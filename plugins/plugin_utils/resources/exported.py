@@ -1,4 +1,4 @@
-"""What kafka_export found, as the text of a file of variables."""
+"""Writes the result of kafka_export as a YAML file of variables."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import yaml
 
 
 class Unsafe(str):
-    """A text that Ansible is not to read as a template."""
+    """A text that Ansible must not evaluate as a template."""
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes such texts with the tag that says so."""
+    """A dumper of YAML that writes such texts with the tag !unsafe."""
 
 
 Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
 
 
 def plain(value: Any) -> Any:
-    """Return a value in Python's own types; every text with which a template could begin is marked."""
+    """Return a value in Python's own types; each text that could contain a template is an Unsafe."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -34,11 +34,11 @@ def plain(value: Any) -> Any:
 def written(variables: Mapping[str, Any]) -> str:
     """Return the variables of kafka_export as YAML.
 
-    Who may make an ACL or a topic chose its name: a file that is loaded must not run it. Templates are the passwords
-    of users alone, which kafka_export makes.
+    Any user who may create a topic or an ACL chose its name, so loading the file must not evaluate names. Only the
+    passwords of users are templates, which kafka_export writes.
     """
-    told = plain(variables)
-    for user in told.get("kafka_users") or []:
+    result = plain(variables)
+    for user in result.get("kafka_users") or []:
         if "password" in user:
             user["password"] = str(user["password"])
-    return yaml.dump(told, Dumper=Dumper, indent=2, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    return yaml.dump(result, Dumper=Dumper, indent=2, sort_keys=False, allow_unicode=True, default_flow_style=False)

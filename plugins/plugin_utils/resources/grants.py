@@ -1,4 +1,4 @@
-"""What users are granted, as the ACLs that it takes."""
+"""Converts the grants of users to the ACLs that they need."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches 
 Acl = dict[str, Any]
 Grant = Mapping[str, Any]
 TOPIC, GROUP, TRANSACTION, CLUSTER = "topic", "group", "transactional_id", "cluster"
-# What a mirror keeps for itself: mm2-offset-syncs, -configs, -offsets, -status, and the heartbeats.
+# Internal topics of a mirror: mm2-offset-syncs, -configs, -offsets, -status, and the heartbeats.
 MIRROR_TOPICS = ("mm2-*", "heartbeats")
 
 
 def listed(value: Any) -> list[str]:
-    """Return a text or a list of them as a list."""
+    """Return a text, or a list of texts, as a list; an empty list for other values."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [str(item) for item in value]
     return [] if value is None or isinstance(value, Mapping) else [str(value)]
 
 
 def acl(kind: str, name: str, *operations: str) -> Acl:
-    """Return an ACL without a principal; a star at the end of a name stands for all names that begin so."""
+    """Return an ACL without a principal; a star at the end of a name makes the name a prefix."""
     if kind == CLUSTER:
         return {"operations": [*operations], "resource": kind}
     if name.endswith("*") and name != "*":
@@ -31,7 +31,7 @@ def acl(kind: str, name: str, *operations: str) -> Acl:
 
 
 def _produce(grant: Grant) -> Iterator[Acl]:
-    # Enough for an idempotent producer, too (KIP-679).
+    # WRITE is enough for an idempotent producer, too (KIP-679).
     for topic in listed(grant["produce"]):
         yield acl(TOPIC, topic, "WRITE")
 
@@ -56,7 +56,7 @@ def _streams(grant: Grant) -> Iterator[Acl]:
 
 
 def _workers(group: str) -> Iterator[Acl]:
-    """Yield what workers of Connect need as a group; transactions are those of exactly once (KIP-618)."""
+    """Yield the ACLs of a group of Connect workers; the transactions are for exactly once (KIP-618)."""
     yield acl(GROUP, group, "READ")
     yield acl(TRANSACTION, f"connect-cluster-{group}", "WRITE", "DESCRIBE")  # the leader's
     yield acl(TRANSACTION, f"{group}-*", "WRITE", "DESCRIBE")  # those of source tasks
@@ -67,7 +67,7 @@ def _connect(grant: Grant) -> Iterator[Acl]:
         yield acl(TOPIC, topic, "READ", "WRITE", "DESCRIBE_CONFIGS")
     for group in listed(grant["connect"]):
         yield from _workers(group)
-    yield acl(GROUP, "connect-*", "READ", "DELETE")  # of sink connectors; their offsets are reset by it (KIP-875)
+    yield acl(GROUP, "connect-*", "READ", "DELETE")  # of sink connectors; DELETE resets their offsets (KIP-875)
 
 
 def _mirror_maker(grant: Grant) -> Iterator[Acl]:
@@ -85,7 +85,8 @@ def _mirror_maker(grant: Grant) -> Iterator[Acl]:
             yield acl(TOPIC, f"{source}.*", *operations)
         for group in groups:
             yield acl(GROUP, group, "READ", "DESCRIBE")
-    # A process has workers for both ways, though records go one: heartbeats come back (MirrorMakerConfig.clusterPairs).
+    # A process has workers for both directions, although records have one: heartbeats return
+    # (MirrorMakerConfig.clusterPairs).
     for source in listed(grant.get("source")):
         yield from _workers(f"{source}-mm2")
     yield acl(CLUSTER, "", "DESCRIBE")
@@ -110,7 +111,7 @@ VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {
 
 
 def verbs_of(grant: Grant) -> list[str]:
-    """Return what a grant says of VERBS."""
+    """Return the verbs of a grant, in the order of VERBS."""
     return [verb for verb in VERBS if grant.get(verb) is not None]
 
 
@@ -121,23 +122,23 @@ def acls_of_grant(grant: Grant) -> Iterator[Acl]:
 
 
 def principal_of(user: Mapping[str, Any]) -> str:
-    """Return whom the ACLs of a user speak of."""
+    """Return the principal of a user."""
     return f"User:{user.get('name')}"
 
 
 def grants_of(user: Mapping[str, Any]) -> list[Grant]:
-    """Return the grants of a user; what is none is left out."""
+    """Return the grants of a user that are dicts."""
     given = user.get("grants")
     return [grant for grant in given if isinstance(grant, Mapping)] if isinstance(given, (list, tuple)) else []
 
 
 def granted(users: Sequence[Mapping[str, Any]]) -> list[Acl]:
-    """Return the ACLs of what all users are granted, each once; a user who is absent loses them."""
-    found: dict[str, Acl] = {}
+    """Return the ACLs of the grants of all users, each once; `state: absent` for those of absent users."""
+    acls: dict[str, Acl] = {}
     for user in users:
         state = {"state": "absent"} if user.get("state") == "absent" else {}
         for grant in grants_of(user):
             for entry in acls_of_grant(grant):
-                whole = {"principal": principal_of(user), **entry, **state}
-                found.setdefault(repr(whole), whole)
-    return list(found.values())
+                complete = {"principal": principal_of(user), **entry, **state}
+                acls.setdefault(repr(complete), complete)
+    return list(acls.values())

@@ -1,4 +1,4 @@
-"""Quotas of users, of clients and of the two together."""
+"""Converts quotas of users, clients and users with clients to options of kafka_quotas."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
 
 DEFAULT = "<default>"
-"""All who have no quota of their own, in Kafka's own spelling (ConfigEntityName)."""
+"""The name for all users or clients without a quota of their own, as Kafka spells it (ConfigEntityName)."""
 NAMES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 
 
 def rate(name: str, value: Any) -> float | None:
-    """Return a quota as a number, 20MiB as bytes; None for what is none."""
-    whole = amount(value, units_of(name))
-    if whole is not None:
-        return float(whole)
+    """Return a quota as a number, 20MiB in bytes; None if it is not a number."""
+    size = amount(value, units_of(name))
+    if size is not None:
+        return float(size)
     try:
         return None if isinstance(value, (bool, Mapping)) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -30,7 +30,7 @@ def _entity(name: Any) -> str | None:
 def declared(
     users: Sequence[Mapping[str, Any]], quotas: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every quota with its place in the inventory, those of users as an entry of kafka_quotas."""
+    """Yield every quota with its place in the inventory; a quota of kafka_users as an entry of kafka_quotas."""
     for user in users:
         if isinstance(user.get("quotas"), Mapping):
             own = {"user": user.get("name"), "state": user.get("state"), **user["quotas"]}
@@ -41,13 +41,13 @@ def declared(
 
 
 def resolved(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a quota as the module kafka_quotas takes it. Raises ValueError for what is no number."""
+    """Return a quota as the module kafka_quotas expects it. Raises ValueError if a limit is not a number."""
     values = {}
     for name in NAMES:
         if entry.get(name) is not None:
             number = rate(name, entry[name])
             if number is None:
-                raise ValueError(f"{name} = {entry[name]}: not a number, nor a size as 20MiB")
+                raise ValueError(f"{name} = {entry[name]}: not a number or a size as 20MiB")
             values[name] = number
     absent = entry.get("state") == "absent"
     return {

@@ -1,4 +1,4 @@
-"""True and false as Ansible reads them, whether YAML, a template or a text says it."""
+"""Parses booleans as Ansible does: from YAML, a template or a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 
 def switch(value: Any) -> bool | None:
-    """Return what a value says as a boolean, a text as "no" or "false" too; None for what is none."""
+    """Return a value as a boolean, also a text as "no" or "false"; None if it is not a boolean."""
     try:
         return bool(boolean(value)) if isinstance(value, (str, int, float)) else None
     except TypeError:
@@ -16,10 +16,10 @@ def switch(value: Any) -> bool | None:
 
 
 def is_on(value: Any, default: bool = False) -> bool:
-    """Tell whether a switch is on; the default where it is null. Raises ValueError for what is none."""
+    """Tell whether a switch is on; the default if it is null. Raises ValueError if it is not a boolean."""
     if value is None:
         return default
-    found = switch(value)
-    if found is None:
+    result = switch(value)
+    if result is None:
         raise ValueError("neither true nor false")
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""Topics: profiles and defaults laid below what each says of itself."""
+"""Applies profiles and defaults to topics. Precedence: the topic, its profile, the defaults, their profile."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches 
 
 FILE = Path(__file__).resolve().parents[2] / "definitions" / "topic_profiles.yml"
 MIN_ISR, ALL_BUT_ONE = "min.insync.replicas", "all but one"
-REPLICAS = 3  # where neither a topic, the defaults nor the cluster says how many
+REPLICAS = 3  # if neither the topic, the defaults nor the cluster sets the number
 SWITCHES = ("allow_delete", "allow_more_partitions", "allow_data_loss")
 
-Said = Mapping[str, Any]
+Entry = Mapping[str, Any]
 
 
 @cache
@@ -30,16 +30,16 @@ def profiles() -> dict[str, Any]:
     return found
 
 
-def value_of(topic: Said, defaults: Said, name: str) -> Any:
-    """Return what a topic says, else what the defaults say."""
+def value_of(topic: Entry, defaults: Entry, name: str) -> Any:
+    """Return the value of a topic, else the value of the defaults."""
     value = topic.get(name)
     return defaults.get(name) if value is None else value
 
 
-def config_of(topic: Said, defaults: Said) -> dict[str, Any]:
+def config_of(topic: Entry, defaults: Entry) -> dict[str, Any]:
     """Return the properties of a topic as they are written, without those that are null.
 
-    The topic's own go before its profile's, those before the defaults' own, those before the profile of the defaults.
+    Precedence: the topic's config, its profile, the config of the defaults, the profile of the defaults.
     """
     layers = [profile_of(defaults), mapping(defaults.get("config"))]
     if topic.get("profile"):
@@ -49,26 +49,26 @@ def config_of(topic: Said, defaults: Said) -> dict[str, Any]:
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def profile_of(said: Said) -> Said:
-    """Return the properties of the profile that is named; none where there is no such profile."""
-    return mapping(mapping(profiles().get(str(said.get("profile")))).get("config"))
+def profile_of(entry: Entry) -> Entry:
+    """Return the properties of the profile that an entry names; an empty dict if it does not exist."""
+    return mapping(mapping(profiles().get(str(entry.get("profile")))).get("config"))
 
 
-def mapping(value: Any) -> Said:
-    """Return a dict; an empty one for what is none."""
+def mapping(value: Any) -> Entry:
+    """Return a dict; an empty one if the value is not a dict."""
     return value if isinstance(value, Mapping) else {}
 
 
-def in_numbers(name: str, value: Any, replicas: int | None) -> Any:
-    """Return the value of a property with units reckoned; as it is where it has none."""
+def converted(name: str, value: Any, replicas: int | None) -> Any:
+    """Return the value of a property converted to milliseconds, bytes or replicas; unchanged if it has no unit."""
     if name == MIN_ISR and value == ALL_BUT_ONE:
         return max((replicas or REPLICAS) - 1, 1)
-    found = amount(value, units_of(name))
-    return value if found is None else found
+    number = amount(value, units_of(name))
+    return value if number is None else number
 
 
-def as_kafka_says(name: str, value: Any) -> str:
-    """Return a value as the broker answers it, whatever way it is written: lists without blanks, 0.50 as 0.5."""
+def as_brokers_report(name: str, value: Any) -> str:
+    """Return a value as brokers report it, however it is written: lists without blanks, 0.50 as 0.5."""
     kind = (Definitions.load("kafka", "").spec("topic", name) or {}).get("type", "string")
     text = text_of(value)
     if kind == "boolean":
@@ -80,35 +80,36 @@ def as_kafka_says(name: str, value: Any) -> str:
             return str(int(text))
         return str(float(text)) if kind == "double" else text
     except ValueError:
-        return text  # said by preflight
+        return text  # reported by preflight
 
 
-def resolved(topic: Said, defaults: Said, replicas: int) -> dict[str, Any]:
-    """Return a topic as the module kafka_topics takes it. Raises ValueError, whose text says what is wrong with it."""
+def resolved(topic: Entry, defaults: Entry, replicas: int) -> dict[str, Any]:
+    """Return a topic as the module kafka_topics expects it. Raises ValueError with what is wrong with it."""
     if topic.get("name") in (None, ""):
         raise ValueError("a topic without a name")
     name = str(topic["name"])
-    switches = {"manage": _switch(topic, "manage", True), **{one: _switch(topic, one) for one in SWITCHES}}
-    kept = switches["manage"] and topic.get("state") != "absent"
-    for said in (topic, defaults):
-        if said.get("profile") and str(said["profile"]) not in profiles():
-            raise ValueError(f"topic {name}: no profile {said['profile']}; there are {', '.join(profiles())}")
+    switches = {"manage": _switch(topic, "manage", True), **{key: _switch(topic, key) for key in SWITCHES}}
+    present = switches["manage"] and topic.get("state") != "absent"
+    for entry in (topic, defaults):
+        if entry.get("profile") and str(entry["profile"]) not in profiles():
+            known = ", ".join(profiles())
+            raise ValueError(f"topic {name}: profile {entry['profile']} does not exist; use one of {known}")
     partitions = value_of(topic, defaults, "partitions")
-    if partitions is None and kept:
-        raise ValueError(f"topic {name}: no number of partitions, of its own or in kafka_topic_defaults")
+    if partitions is None and present:
+        raise ValueError(f"topic {name}: no number of partitions in the topic or in kafka_topic_defaults")
     factor = int(value_of(topic, defaults, "replication_factor") or replicas)
-    config = {one: in_numbers(one, value, factor) for one, value in config_of(topic, defaults).items()}
+    config = {key: converted(key, value, factor) for key, value in config_of(topic, defaults).items()}
     return {
         "name": name,
         "partitions": int(partitions or 1),
         "replication_factor": factor,
-        "config": {one: as_kafka_says(one, config[one]) for one in sorted(config)},
+        "config": {key: as_brokers_report(key, config[key]) for key in sorted(config)},
         "state": topic.get("state") or "present",
         **switches,
     }
 
 
-def _switch(topic: Said, name: str, default: bool = False) -> bool:
+def _switch(topic: Entry, name: str, default: bool = False) -> bool:
     try:
         return is_on(topic.get(name), default)
     except ValueError as error:

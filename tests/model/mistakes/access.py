@@ -37,7 +37,7 @@ def acl(*more: dict[str, Any], **changes: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-# The user of a job, for whom a certificate would stand.
+# The user of a job, declared with a certificate in place of a password.
 SECRETLESS = users()
 SECRETLESS["all"]["kafka_users"][2] = {
     "name": "count_words",

@@ -1,4 +1,4 @@
-"""Wrong inventories: settings of running brokers."""
+"""Wrong inventories: dynamic settings of brokers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EVERY = f"{ALL}/kafka_dynamic_config"
 
 
 def dynamic(name: str, value: Any, **more: Any) -> dict[str, dict[str, Any]]:
-    """Return a setting of all running brokers."""
+    """Return a dynamic setting of all brokers."""
     return {"all": {"kafka_dynamic_config": {name: value}, **more}}
 
 

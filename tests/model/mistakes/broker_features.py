@@ -1,4 +1,4 @@
-"""Wrong inventories: what brokers are told and have nothing for."""
+"""Wrong inventories: properties of brokers without what they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong inventories: broker properties that do not do what is written."""
+"""Wrong inventories: broker properties with another effect than intended."""
 
 from __future__ import annotations
 

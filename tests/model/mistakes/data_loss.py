@@ -1,4 +1,4 @@
-"""Wrong inventories: settings with which records vanish."""
+"""Wrong inventories: settings that can lose records."""
 
 from __future__ import annotations
 

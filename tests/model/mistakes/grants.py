@@ -1,4 +1,4 @@
-"""Wrong inventories: users, and what they are granted."""
+"""Wrong inventories: users and their grants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong inventories: what ACLs come to."""
+"""Wrong inventories: what ACLs allow."""
 
 from __future__ import annotations
 

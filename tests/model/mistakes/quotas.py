@@ -1,4 +1,4 @@
-"""Wrong inventories: quotas, and what is deleted because nobody declares it."""
+"""Wrong inventories: quotas, and kafka_prune."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def quotas(*entries: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {"all": {"kafka_quotas": [*entries]}}
 
 
-def prune(**said: Any) -> dict[str, dict[str, Any]]:
-    """Return what is pruned."""
-    return {"all": {"kafka_prune": said}}
+def prune(**scopes: Any) -> dict[str, dict[str, Any]]:
+    """Return a kafka_prune of all hosts."""
+    return {"all": {"kafka_prune": scopes}}
 
 
 MISTAKES: tuple[Mistake, ...] = (
