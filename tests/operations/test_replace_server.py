@@ -97,7 +97,7 @@ def test_a_server_on_another_machine(operator: Operator, lab: Lab, made: Callabl
         run = operator.play("replace_server", "-e", f"server={host}", "-e", "new_address=true", inventory=directory)
         assert run.code == 0, run.output[-5000:]
         said = " ".join(run.output.split())
-        assert f"{host} takes part in the ensemble" in said and "all were told of its addresses" in said
+        assert f"{host} takes part in the ensemble" in said and "all servers and brokers have its addresses" in said
         after = operator.processes()
         told = {*inventory.hosts("zookeeper"), *inventory.hosts("kafka")}
         assert {one for one in before if after[one] != before[one]} == told

@@ -76,8 +76,8 @@ def test_what_was_restarted_before_is_only_waited_for(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("-e", "broker=9", "-e", "log_dir=/data/kafka2"), "the inventory has no broker 9; use one of 1, 2, 3"),
-        (("-e", "broker=2"), "Say whose disk, and which, as -e broker=3 -e log_dir=/data/2"),
-        ((*TYPED, "--limit", "!dc1-kafka2"), "dc1-kafka2 has to be reached, so do not leave it out with -l"),
+        (("-e", "broker=2"), "Set the broker and its log dir, as -e broker=3 -e log_dir=/data/2"),
+        ((*TYPED, "--limit", "!dc1-kafka2"), "dc1-kafka2 has to be reached, so do not exclude it with -l"),
     ],
 )
 def test_what_is_not_said(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
@@ -86,15 +86,15 @@ def test_what_is_not_said(tmp_path: Path, options: tuple[str, ...], words: str) 
     assert words in re.sub(r"\s+", " ", run.output)
 
 
-CALLED_OFF = {"cancel": {"changed": True, "answer": "is called off", "broker": 2}}
+CANCELED = {"cancel": {"changed": True, "answer": "is canceled", "broker": 2}}
 
 
-def test_the_mark_of_a_run_that_is_called_off_is_taken_away_first(tmp_path: Path) -> None:
+def test_the_mark_of_a_canceled_run_is_removed_first(tmp_path: Path) -> None:
     """The next restart.yml of that host would take it for its own; without the record nobody knows whose it was.
 
     One that restart.yml left is not taken.
     """
-    answers = {**ANSWERS, "kafka_log_dir": CALLED_OFF}
+    answers = {**ANSWERS, "kafka_log_dir": CANCELED}
     run = Played(tmp_path, "replace_disk", "-e", "cancel=true", answers=answers, noted_probe=PROBE)
     assert run.code == 0 and story(run) == [
         "kafka_log_dir kafka1 cancel",
@@ -109,9 +109,9 @@ def test_the_mark_of_a_run_that_is_called_off_is_taken_away_first(tmp_path: Path
     assert killed.code != 0 and story(killed) == story(run)[:2], killed.output
 
 
-def test_an_interrupted_run_is_called_off_and_nobody_restarted(tmp_path: Path) -> None:
-    """Whatever else is typed beside it; where nothing is to be called off, that is said."""
-    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": False, "answer": "nothing to call off"}}}
+def test_a_cancel_restarts_no_broker(tmp_path: Path) -> None:
+    """With any other option beside it. It reports if there is nothing to cancel."""
+    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": False, "answer": "nothing to cancel"}}}
     run = Played(tmp_path, "replace_disk", "-e", "cancel=true", *TYPED, answers=answers, noted_probe=PROBE)
     assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel"] * 2, run.output
-    assert "nothing to call off" in run.output
+    assert "nothing to cancel" in run.output
