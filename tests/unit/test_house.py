@@ -15,7 +15,6 @@ CLOCKS = "promises|rotation.load"
 # Longer for good, as these tests say it, and the reason.
 EXCEPTIONS = {
     "docs/errors.md": "made by make docs",
-    "docs/performance.md": "made by make campaign",
 }
 
 
