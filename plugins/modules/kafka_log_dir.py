@@ -177,7 +177,7 @@ waiting:
 """
 
 
-def asked(module: KafkaModule) -> add_disk.Asked:
+def request_of(module: KafkaModule) -> add_disk.Request:
     """Return the request; fails the module if the rate is invalid."""
     options = module.params
     paths = {os.path.normpath(path): facts for path, facts in options["mounts"].items()}
@@ -189,10 +189,10 @@ def asked(module: KafkaModule) -> add_disk.Asked:
         rate = amounts.rate(options["rate"]) if options["rate"] else None
     except ValueError as error:
         module.fail_json(msg=f"log dir: nothing was changed: {error}")
-    return add_disk.Asked(disk, rate, bool(options["rate"]))
+    return add_disk.Request(disk, rate, bool(options["rate"]))
 
 
-def answer(module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
+def answer(module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
 
     `begin` and `cancel` hold the lock against runs of moves. `wait` needs no lock: by then the record is written, and a
@@ -215,7 +215,7 @@ def answer(module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata:
 
 
 def begin_or_cancel(
-    module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata, path: Path
+    module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata, path: Path
 ) -> dict[str, Any]:
     """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
     begun = record.load(path)
@@ -247,7 +247,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    request = asked(module)
+    request = request_of(module)
     ask(module, "log dir", lambda admin, metadata: answer(module, request, admin, metadata))
 
 

@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import actions, control, record, snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked, asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request, parse
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
@@ -252,7 +252,7 @@ TEXT: dict[str, Any] = {"type": "str", "default": ""}
 SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
-def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
+def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
 
     The lock is free between two parts of a run, so a part waits for another run that holds it.
@@ -263,7 +263,7 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
         return by_record(module, request, admin, metadata, path)
 
 
-def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
+def by_record(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
     """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
     pause, waited = module.params["pause"], module.params["waited"]
     begun = record.load(path)
@@ -286,7 +286,7 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
 
 
 def between_disks(
-    module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
+    module: KafkaModule, request: Request, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
 ) -> dict[str, Any]:
     """Return the same for moves between log dirs of a broker. Raises Refused, Unfinished, AdminError, OSError."""
     there = snapshot.at_controller(admin, metadata)
@@ -316,7 +316,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    request, mistakes = asked(module.params)
+    request, mistakes = parse(module.params)
     if mistakes:
         module.fail_json(msg=actions.listed("reassign: nothing was moved", mistakes))
     ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))

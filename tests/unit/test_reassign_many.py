@@ -10,14 +10,14 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import revert
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Seen
 
 FEW, MANY = 200, 2000
 BROKERS = {one: ("127.0.0.1", one) for one in (1, 2, 3)}
 Lists = dict[str, dict[str, tuple[str, ...]]]
-CANCEL = Asked(Wish(), "cancel=true", cancel=True)
+CANCEL = Request(Wish(), "cancel=true", cancel=True)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from unit.reassigning import Reassign, interrupted
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import parse
 
 pytest_plugins = ["unit.reassigning"]
 NOTHING: dict[str, Any] = {
@@ -53,11 +53,11 @@ def numbered(said: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_what_is_printed_is_the_same_request(said: dict[str, Any]) -> None:
-    first, wrong = asked({**NOTHING, **numbered(said)})
-    assert wrong == []
+    first, mistakes = parse({**NOTHING, **numbered(said)})
+    assert mistakes == []
     made = Record(first.words, (), first.rate, (), back=first.cancel, fewer_racks=first.wish.fewer_racks)
-    second, wrong = asked({**NOTHING, **numbered(typed(made.typed))})
-    assert wrong == [] and (second.words, second.wish, second.topics) == (first.words, first.wish, first.topics)
+    second, mistakes = parse({**NOTHING, **numbered(typed(made.typed))})
+    assert mistakes == [] and (second.words, second.wish, second.topics) == (first.words, first.wish, first.topics)
     assert second.rate == (None if said.get("cancel") else first.rate)
 
 

@@ -28,7 +28,7 @@ AGAIN = wait_progress.ON
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """One request."""
 
     disk: NewDisk
@@ -54,9 +54,9 @@ class Planned:
         return self.restart or self.interrupted or bool(self.work.left)
 
 
-def prepare(asked: Asked, there: snapshot.Seen, begun: Record | None) -> Planned:
+def prepare(request: Request, there: snapshot.Seen, begun: Record | None) -> Planned:
     """Return what a run will do. Raises Refused."""
-    disk, partitions = asked.disk, there.metadata.partitions
+    disk, partitions = request.disk, there.metadata.partitions
     reasons = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)
     if begun and begun.asked != disk.words:
         reasons.append(
@@ -75,7 +75,7 @@ def prepare(asked: Asked, there: snapshot.Seen, begun: Record | None) -> Planned
     reasons += no_room(disk, there, behind)
     if reasons:
         raise Refused(listed("nothing was changed", reasons))
-    rate = asked.rate if asked.limited or not begun else begun.rate
+    rate = request.rate if request.limited or not begun else begun.rate
     lost = () if serving else tuple(sorted(str(one) for one in lacked if str(one) in disk.lost))
     made = begun or Record(disk.words, (), rate, (), kind=DISK, broker=disk.broker)
     made = replace(made, rate=rate, moves=tuple(moves), lost=lost)
@@ -177,18 +177,18 @@ def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Stan
     have been down.
     """
     there = {(one.topic, one.number): one for one in partitions}
-    found: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
+    by_state: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
     for move in made.moves:
         one = there.get(move.place)
         kind = "gone" if one is None or broker not in one.replicas else "done" if broker in one.isr else "running"
-        found[kind].append(move)
+        by_state[kind].append(move)
     ours = {move.place for move in made.moves}
-    found["running"] += [
+    by_state["running"] += [
         _move(one, broker, {})
         for place, one in there.items()
         if place not in ours and one.leader >= 0 and broker in set(one.replicas) - set(one.isr)
     ]
-    return Standing(**found)
+    return Standing(**by_state)
 
 
 def finish(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:

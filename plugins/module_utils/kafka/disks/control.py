@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import NAMED, Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import SHIFTS, Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import (
     STAYS_RECORDED,
     WHEN_SOLVED_OR_CANCEL,
@@ -33,7 +33,7 @@ COPIES_CONTINUE = ", and its running copies continue when it is back"
 
 
 def prepare(
-    request: Asked, brokers: Collection[int], topics: Collection[str], begun: Record | None, admin: Admin
+    request: Request, brokers: Collection[int], topics: Collection[str], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what a run will do, None if there is nothing to do. Raises Refused, AdminError."""
     wish = request.within or DiskWish()
@@ -64,7 +64,7 @@ def _turned(one: Shift) -> Shift:
     return replace(one, source=one.target, target=one.source)
 
 
-def resume(request: Asked, begun: Record, dirs: Sequence[LogDir], headline: str) -> Work:
+def resume(request: Request, begun: Record, dirs: Sequence[LogDir], headline: str) -> Work:
     """Return the rest of an interrupted run, or of the cancel that reverts it. Raises Refused.
 
     A cancel ends without brokers that are down and without the copies of brokers with an offline log dir.

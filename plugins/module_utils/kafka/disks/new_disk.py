@@ -104,7 +104,7 @@ def _other_failures(disk: NewDisk) -> list[str]:
 
     The replica may be in that log dir (LogManager.getOrCreateLog).
     """
-    gone = {
+    failed = {
         path: mount.get("error", "no file system is mounted there")
         for path, mount in disk.mounts.items()
         if path != disk.path and ("error" in mount or (disk.is_mount and not mount["mounted"]))
@@ -112,7 +112,7 @@ def _other_failures(disk: NewDisk) -> list[str]:
     return [
         f"{path} of broker {disk.broker} fails, too ({why}), and while a log dir is offline, a broker recreates no "
         "replica: mount a new disk there as well, or remove it from kafka_log_dirs and run site.yml"
-        for path, why in gone.items()
+        for path, why in failed.items()
     ]
 
 

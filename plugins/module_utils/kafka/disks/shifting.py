@@ -56,7 +56,7 @@ def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()
     for log_dir in dirs:
         has |= {(log_dir.broker, place): (log_dir.path, size) for place, size in log_dir.sizes.items()}
         coming |= {(log_dir.broker, place): (log_dir.path, size) for place, size in log_dir.coming.items()}
-    found: dict[str, list[Shift]] = {"done": [], "running": [], "waiting": [], "gone": []}
+    by_state: dict[str, list[Shift]] = {"done": [], "running": [], "waiting": [], "gone": []}
     left = 0
     for shift in record.shifts:
         key = (shift.broker, shift.place)
@@ -72,9 +72,9 @@ def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()
             kind = "gone"
         else:
             kind = "waiting"
-        found[kind].append(shift)
+        by_state[kind].append(shift)
         left += max(0, size - arrived) if kind == "running" else shift.size if kind == "waiting" else 0
-    return Standing(**found, left=left, unheard=unheard)
+    return Standing(**by_state, left=left, unheard=unheard)
 
 
 def next_ones(now: Standing) -> dict[int, dict[Place, str]]:

@@ -82,9 +82,9 @@ def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]
     stuck: set[tuple[int, int]] = set()
     while pair := next(_pairs(layout, wanted, targets, stuck), None):
         source, target = pair
-        lacks = max(1, round(wanted[target] - layout.held(target)))
+        missing = max(1, round(wanted[target] - layout.held(target)))
         due = every_byte * wanted[target] / every
-        place = queue(source, target).pop(max(0.0, due - layout.bytes[target]) / lacks)
+        place = queue(source, target).pop(max(0.0, due - layout.bytes[target]) / missing)
         if place is not None:
             layout.move(place, source, target)
         elif not _move_by_third(layout, wanted, source, target, targets):

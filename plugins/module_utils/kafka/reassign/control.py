@@ -29,7 +29,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.decl
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import resume, revert, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import (
     AGAIN,
@@ -55,7 +55,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def prepare(
-    request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+    request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what a run will do, None if there is nothing to do; `there` is the controller's view of the cluster.
 
@@ -104,7 +104,7 @@ def unknown_topics(names: Iterable[str], known: Collection[str]) -> list[str]:
     return [f"there is no topic {name}; names have to match exactly" for name in names if name not in known]
 
 
-def nothing_to_move(request: Asked, admin: Admin, metadata: Metadata) -> str:
+def nothing_to_move(request: Request, admin: Admin, metadata: Metadata) -> str:
     """Return the line that is printed if there is nothing to move. Raises AdminError."""
     notes = missing_topics(request, snapshot.at_controller(admin, metadata).topics) if request.declared else []
     return "; ".join([f"{request.words}: nothing to move", *notes])

@@ -48,11 +48,11 @@ class Copy:
 def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
     """Return the replicas that these moves are copying."""
     partitions = {(one.topic, one.number): (one.leader, one.isr) for one in metadata.partitions}
-    found = []
+    coming = []
     for move in running:
         leader, isr = partitions.get(move.place, (-1, ()))
-        found += [Copy(move.place, broker, leader, move.size, broker in isr) for broker in move.added]
-    return found
+        coming += [Copy(move.place, broker, leader, move.size, broker in isr) for broker in move.added]
+    return coming
 
 
 def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
@@ -73,12 +73,12 @@ def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tupl
     return there
 
 
-def look(progress: Progress, found: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
+def look(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
     """Note the bytes of each copy in `progress`; return why the copies cannot end at this rate, '' if they can."""
     passed = time - progress.at
     received, sent, names_of = Counter[int](), Counter[int](), dict[int, list[str]]()
     has, came, whole = dict[str, int](), dict[str, float](), dict[str, int]()
-    for copy in found:
+    for copy in coming:
         key, before = str(copy), progress.has.get(str(copy))
         now = there.get((copy.broker, copy.place), before)
         has |= {} if now is None else {key: now}
@@ -94,7 +94,7 @@ def look(progress: Progress, found: Sequence[Copy], there: Sizes, rate: int | No
         for broker in (copy.broker, copy.leader) if more else ():
             names_of.setdefault(broker, []).append(copy.name)
     progress.has, progress.came, progress.whole = has, came, whole
-    if not rate or passed < 1 or not found:
+    if not rate or passed < 1 or not coming:
         return ""
     broker, most, verb = max(
         (
@@ -118,10 +118,10 @@ def look(progress: Progress, found: Sequence[Copy], there: Sizes, rate: int | No
 
 
 def stuck(
-    admin: Admin, progress: Progress, found: Sequence[Copy], metadata: Metadata, rate: int | None, since: float
+    admin: Admin, progress: Progress, coming: Sequence[Copy], metadata: Metadata, rate: int | None, since: float
 ) -> list[str]:
     """Return the replicas that have received no byte since then, each with the reason."""
-    quiet = [copy for copy in found if not copy.arrived and progress.came.get(str(copy), since) <= since]
+    quiet = [copy for copy in coming if not copy.arrived and progress.came.get(str(copy), since) <= since]
     texts = []
     for copy in quiet[:SHOWN]:
         whole = progress.whole.get(copy.name, copy.size)

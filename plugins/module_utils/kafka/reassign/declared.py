@@ -7,21 +7,21 @@ from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import named
 
 Topics = Mapping[str, Sequence[tuple[int, ...]]]
 """By name the replicas of each partition, as Metadata.topics."""
 
 
-def differing(request: Asked, topics: Topics) -> Asked:
+def differing(request: Request, topics: Topics) -> Request:
     """Return the request reduced to existing topics whose number of replicas differs from the declared one."""
     declared = request.wish.factors.items()
     factors = {name: factor for name, factor in declared if name in topics and {*map(len, topics[name])} != {factor}}
     return replace(request, wish=replace(request.wish, factors=factors), topics=tuple(sorted(factors)))
 
 
-def missing_topics(request: Asked, topics: Topics) -> list[str]:
+def missing_topics(request: Request, topics: Topics) -> list[str]:
     """Return a note on declared topics that do not exist, none if all do."""
     names = sorted(request.wish.factors.keys() - topics.keys()) if request.declared else []
     text = "is declared but does not exist: resources.yml creates it"
@@ -29,7 +29,7 @@ def missing_topics(request: Asked, topics: Topics) -> list[str]:
     return [f"{named(names, 'topic')} {text}"] if names else []
 
 
-def changed_since(request: Asked, begun: Record, left: Iterable[Move]) -> list[str]:
+def changed_since(request: Request, begun: Record, left: Iterable[Move]) -> list[str]:
     """Return why a run cannot resume: topics of its moves are now declared with another number of replicas."""
     now, reasons = request.wish.factors, []
     for name in sorted({move.topic for move in left} & begun.factors.keys()):
@@ -42,7 +42,7 @@ def changed_since(request: Asked, begun: Record, left: Iterable[Move]) -> list[s
     return reasons
 
 
-def for_next_run(request: Asked, begun: Record, topics: Topics) -> list[str]:
+def for_next_run(request: Request, begun: Record, topics: Topics) -> list[str]:
     """Return a note on topics whose declared number of replicas changed after the run had been planned."""
     if not request.declared:
         return []

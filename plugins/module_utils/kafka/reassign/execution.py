@@ -73,7 +73,7 @@ def standing(
 ) -> Standing:
     """Sort the moves of a record by the state of the cluster; `late` moves are waited for no more."""
     replicas_of = {(one.topic, one.number): one.replicas for one in metadata.partitions}
-    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
+    by_state: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
         under_way, replicas = running.get(move.place), replicas_of.get(move.place)
         if under_way is not None:
@@ -86,8 +86,8 @@ def standing(
             kind = "lost"
         else:
             kind = "waiting"
-        found[kind].append(move)
-    return Standing(**found)
+        by_state[kind].append(move)
+    return Standing(**by_state)
 
 
 def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:

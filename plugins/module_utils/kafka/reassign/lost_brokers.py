@@ -46,16 +46,18 @@ def outlooks(
         for broker in {*move.added} & metadata.brokers.keys():
             if _replica_key(broker, move) in progress.away:
                 asked.setdefault(broker, set()).add(move.place)
-    found = feasibility.outlooks(moves, metadata, running, not_served(admin, asked))
+    unfinished = feasibility.outlooks(moves, metadata, running, not_served(admin, asked))
     time, before = waits.now(), progress.away
-    progress.away = {key: before.get(key, time) for one in found for key in _missing_keys(one)}
-    return found
+    progress.away = {key: before.get(key, time) for one in unfinished for key in _missing_keys(one)}
+    return unfinished
 
 
-def expired(progress: Progress, found: Iterable[Outlook]) -> set[Place]:
+def expired(progress: Progress, unfinished: Iterable[Outlook]) -> set[Place]:
     """Return the moves for which a cancel waits no more."""
     time = waits.now()
-    return {one.move.place for one in found if any(time - progress.away[key] >= AWAY for key in _missing_keys(one))}
+    return {
+        one.move.place for one in unfinished if any(time - progress.away[key] >= AWAY for key in _missing_keys(one))
+    }
 
 
 def _missing_keys(one: Outlook) -> list[str]:
@@ -66,26 +68,27 @@ def _replica_key(broker: int, move: Move) -> str:
     return f"{move} on {broker}"
 
 
-def notes_while_waiting(found: Iterable[Outlook]) -> list[str]:
+def notes_while_waiting(unfinished: Iterable[Outlook]) -> list[str]:
     """Return notes on moves that cannot be reverted now, with the reason and what follows from it."""
     return [
         f"{names} cannot be reverted while {why}; after {AWAY:.0f} s they are left as they are"
-        for names, why in _by_cause(found)
+        for names, why in _by_cause(unfinished)
     ]
 
 
-def notes_at_end(lost: Iterable[Move], found: Iterable[Outlook]) -> list[str]:
+def notes_at_end(lost: Iterable[Move], unfinished: Iterable[Outlook]) -> list[str]:
     """Return notes on moves that were not reverted, none if all were."""
     places = {move.place for move in lost}
     return [
-        f"{names} not reverted: {why}" for names, why in _by_cause(one for one in found if one.move.place in places)
+        f"{names} not reverted: {why}"
+        for names, why in _by_cause(one for one in unfinished if one.move.place in places)
     ]
 
 
-def _by_cause(found: Iterable[Outlook]) -> list[tuple[str, str]]:
+def _by_cause(unfinished: Iterable[Outlook]) -> list[tuple[str, str]]:
     """Return the names of partitions that cannot be reverted, by the reason."""
     names_of: dict[str, list[str]] = {}
-    for one in found:
+    for one in unfinished:
         if one.missing:
             cause = " and ".join(f"broker {broker} {why}" for broker, why in one.missing.items())
             names_of.setdefault(cause, []).append(str(one.move))
@@ -97,12 +100,12 @@ def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> di
 
     Of a partition without a leader all replicas count.
     """
-    found: dict[int, set[Place]] = {}
+    places_of: dict[int, set[Place]] = {}
     for one in partitions:
         out = set(one.replicas) - set(one.isr) if one.leader in brokers else set(one.replicas)
         for broker in out & {*brokers}:
-            found.setdefault(broker, set()).add((one.topic, one.number))
-    return found
+            places_of.setdefault(broker, set()).add((one.topic, one.number))
+    return places_of
 
 
 def offline_replicas(admin: Admin, lacking: Iterable[Partition], brokers: Collection[int]) -> Failed:
@@ -115,7 +118,7 @@ def offline_replicas(admin: Admin, lacking: Iterable[Partition], brokers: Collec
 
 def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
     """Return which of these replicas, by broker, are lost with an offline log dir. Raises ImportError."""
-    found: dict[tuple[int, Place], str] = {}
+    lost_replicas: dict[tuple[int, Place], str] = {}
     for broker, places in sorted(asked.items()):
         try:
             dirs = log_dirs(admin, [broker], places)
@@ -123,18 +126,20 @@ def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
             admin.leave_behind()
             continue
         lost = next((one.path for one in dirs if one.given_up), "")
-        found |= _unserved(broker, places, dirs, lost)
-    return found
+        lost_replicas |= _unserved(broker, places, dirs, lost)
+    return lost_replicas
 
 
 def seen_offline(there: Seen, moves: Iterable[Move]) -> Failed:
     """Return the replicas of these moves that are lost with an offline log dir, from a look at the cluster alone."""
     places, brokers = {move.place for move in moves}, there.metadata.brokers
     out = out_of_sync((one for one in there.metadata.partitions if (one.topic, one.number) in places), brokers)
-    found: dict[tuple[int, Place], str] = {}
+    lost_replicas: dict[tuple[int, Place], str] = {}
     for broker, lost in there.lost.items():
-        found |= _unserved(broker, out.get(broker, ()), [one for one in there.dirs if one.broker == broker], lost)
-    return found
+        lost_replicas |= _unserved(
+            broker, out.get(broker, ()), [one for one in there.dirs if one.broker == broker], lost
+        )
+    return lost_replicas
 
 
 def _unserved(broker: int, places: Collection[Place], dirs: Iterable[LogDir], lost: str) -> Failed:

@@ -199,9 +199,9 @@ def impossible(
         lost = sorted({str(racks[broker]) for broker in wish.leaving & racks.keys() if racks[broker]})
         where = f" of rack {' or '.join(lost)}" if lost else ""
         reasons += [
-            f"{_named(found)} would have {wanted} replicas, but {len(stay)} brokers would be left for them: add a "
+            f"{_named(affected)} would have {wanted} replicas, but {len(stay)} brokers would be left for them: add a "
             f"broker{where} first, or lower replication_factor"
-            for wanted, found in sorted(too_many.items())
+            for wanted, affected in sorted(too_many.items())
         ]
     return reasons
 
@@ -224,14 +224,14 @@ def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[st
             rack = min((rack for rack, number in after.items() if number == most), key=str)
             heaped.setdefault((rack, most, now, less), []).append(move)
     return [
-        f"{_named(found)} would be in fewer racks than now, without rack {rack}: add a broker of rack {rack} first, "
+        f"{_named(affected)} would be in fewer racks than now, without rack {rack}: add a broker of rack {rack} first, "
         "or set fewer_racks=true if that rack is removed"
-        for rack, found in gone.items()
+        for rack, affected in gone.items()
     ] + [
-        f"{_named(found)} would have {most} replicas in rack {rack}, but now {'has' if len(found) == 1 else 'have'} at "
-        f"most {now} in one rack, so the loss of rack {rack} would cost more replicas: add a broker of rack {less} "
-        "first, or set fewer_racks=true to accept that"
-        for (rack, most, now, less), found in heaped.items()
+        f"{_named(affected)} would have {most} replicas in rack {rack}, but now "
+        f"{'has' if len(affected) == 1 else 'have'} at most {now} in one rack, so the loss of rack {rack} would cost "
+        f"more replicas: add a broker of rack {less} first, or set fewer_racks=true to accept that"
+        for (rack, most, now, less), affected in heaped.items()
     ]
 
 

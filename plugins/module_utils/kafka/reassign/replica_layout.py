@@ -142,8 +142,8 @@ class Layout:
         free = [one for one in among if one not in brokers]
 
         def key(one: int) -> tuple[object, ...]:
-            lacks = self.held(one) - wanted[one]
-            return counts[self.racks[one]], round(lacks), self.of_topic[one, topic], lacks, self.bytes[one], one
+            excess = self.held(one) - wanted[one]
+            return counts[self.racks[one]], round(excess), self.of_topic[one, topic], excess, self.bytes[one], one
 
         return min(free, key=key, default=None)
 

@@ -19,8 +19,8 @@ VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request."""
+class Request:
+    """A parsed request."""
 
     wish: Wish
     words: str
@@ -42,7 +42,7 @@ class Asked:
     devices: Devices = field(default_factory=dict)
 
 
-def asked(options: Mapping[str, Any]) -> tuple[Asked, list[str]]:
+def parse(options: Mapping[str, Any]) -> tuple[Request, list[str]]:
     """Return the request in the module's options, and what is wrong with it."""
     verbs = [name for name in VERBS if is_set(name, options[name])]
     topics = tuple(sorted({name.strip() for name in options["topic"]}))
@@ -90,7 +90,7 @@ def asked(options: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     words = [f"{name}={option_text(name == 'declared' or options[name])}" for name in verbs]
     words += [f"topic={','.join(topics)}"] if topics and not options["cancel"] else []
     limited, cancel, declared = bool(options["rate"]), bool(options["cancel"]), options["declared"] is not None
-    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared, devices=devices), mistakes
+    return Request(wish, " ".join(words), topics, rate, limited, cancel, within, declared, devices=devices), mistakes
 
 
 def devices_of(option: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], int]:

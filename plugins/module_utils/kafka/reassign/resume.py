@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.decl
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
@@ -26,7 +26,7 @@ WHEN_SOLVED_OR_CANCEL = f"{WHEN_SOLVED}, or revert the run with -e cancel=true"
 SET_FIRST = "; resources.yml sets it while the topic is declared with its present number of replicas"
 
 
-def too_few(admin: Admin, request: Asked, there: snapshot.Seen, only: Collection[str] = ()) -> list[str]:
+def too_few(admin: Admin, request: Request, there: snapshot.Seen, only: Collection[str] = ()) -> list[str]:
     """Return why topics may not have the requested number of replicas: too few for their min.insync.replicas.
 
     `only` names the topics to check, all if it is empty. Raises AdminError.
@@ -66,7 +66,7 @@ def too_few_again(admin: Admin, there: snapshot.Seen, moves: Collection[Move]) -
     ]
 
 
-def resume(request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
+def resume(request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
     """Return the rest of an interrupted run. Raises Refused, AdminError."""
     now = standing(begun, there.metadata, there.running)
     text = [f"resumes an interrupted run: {len(now.done)} of {len(begun.moves)} partitions are moved"]
@@ -118,10 +118,10 @@ def cannot_end(begun: Record, there: snapshot.Seen, declared: Mapping[int, Rack]
 def notes_on_a_cancel(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
     """Return notes on moves that cannot be reverted, or cannot be canceled, at present."""
     left = [*now.running, *now.waiting]
-    found = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
+    unfinished = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
     turned = feasibility.outlooks(now.turned, there.metadata, there.running)
     kept = [one.not_canceled for one in turned if one.only_in_sync]
-    return [f"note: {text}" for text in (*lost_brokers.notes_while_waiting(found), *kept)]
+    return [f"note: {text}" for text in (*lost_brokers.notes_while_waiting(unfinished), *kept)]
 
 
 def without_room(there: snapshot.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
@@ -147,7 +147,7 @@ def foreign_reassignments(begun: Record, there: snapshot.Seen, now: Standing) ->
 
 
 def revert(
-    request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+    request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what reverts a run: reassignments under way are canceled, finished moves are undone. Raises Refused."""
     if begun is None:
@@ -173,8 +173,8 @@ def revert(
     moves = [move for move in left.waiting if move not in skipped]
     text += [f"note: {snapshot.no_room([str(move) for move in roomless], full)}"] if roomless else []
     reasons += foreign_reassignments(begun, there, now)
-    if few := too_few_again(admin, there, moves):
-        reasons += [f"{why}, or resume the run ({begun.typed})" for why in few]
+    if refusals := too_few_again(admin, there, moves):
+        reasons += [f"{why}, or resume the run ({begun.typed})" for why in refusals]
     if reasons:
         raise Refused(listed("nothing was reverted", reasons))
     going = [*left.running, *left.turned, *moves]

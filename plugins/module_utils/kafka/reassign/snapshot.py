@@ -111,20 +111,20 @@ def lacking(
 
     Brokers that are drained (`leaving`) need not be in sync: draining them is the remedy.
     """
-    found = {}
+    reasons = {}
     for one in partitions:
         behind = sorted(set(one.replicas) - set(one.isr) - set(leaving))
         if one.leader not in brokers:
-            found[str(one)] = "has no leader: start a broker that has a complete replica, or delete its topic"
+            reasons[str(one)] = "has no leader: start a broker that has a complete replica, or delete its topic"
         elif behind:
             place = one.topic, one.number
-            reasons = feasibility.unavailable(
+            by_broker = feasibility.unavailable(
                 behind, place, brokers, {(broker, place): path for broker, path in lost.items()}
             )
-            broker, why = next(iter(reasons.items()), (behind[0], "is not in sync"))
+            broker, why = next(iter(by_broker.items()), (behind[0], "is not in sync"))
             drained = ", or drain it" if why.startswith(feasibility.OFFLINE) else ""
-            found[str(one)] = f"is under-replicated: broker {broker} {why}; {feasibility.remedy(why)}{drained}"
-    return found
+            reasons[str(one)] = f"is under-replicated: broker {broker} {why}; {feasibility.remedy(why)}{drained}"
+    return reasons
 
 
 def unhealthy(seen: Seen, moving: Collection[Place], leaving: Collection[int]) -> list[str]:

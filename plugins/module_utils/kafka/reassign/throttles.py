@@ -149,20 +149,20 @@ def _needed_rate(broker: str, key: str, others: Iterable[Record]) -> str | None:
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
     """Return by broker the throttle rate that was left there; none while replicas are moved. Raises AdminError."""
-    found = {}
+    rates_left = {}
     for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():
         rates = [settings[key].value for key in RATES if key in settings and settings[key].dynamic]
         if rates:
-            found[int(name)] = rates[0] or ""
-    return {} if found and moves.running(admin) else found
+            rates_left[int(name)] = rates[0] or ""
+    return {} if rates_left and moves.running(admin) else rates_left
 
 
 def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
     """Return by broker the throttle rate for copies between its log dirs. Raises AdminError."""
-    found = topics.describe(admin, "BROKER", [str(broker) for broker in brokers])
+    described = topics.describe(admin, "BROKER", [str(broker) for broker in brokers])
     return {
         int(name): settings[COPIES].value or ""
-        for name, settings in found.items()
+        for name, settings in described.items()
         if COPIES in settings and settings[COPIES].dynamic
     }
 
@@ -171,10 +171,10 @@ def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, 
     """Return the throttled replicas of the existing ones among these topics."""
     if not wanted:
         return {}
-    found = topics.describe(admin, "TOPIC", sorted(set(wanted) & there.topics.keys()))
+    described = topics.describe(admin, "TOPIC", sorted(set(wanted) & there.topics.keys()))
     return {
         name: {key: settings[key].value or "" for key in THROTTLES if key in settings and settings[key].dynamic}
-        for name, settings in found.items()
+        for name, settings in described.items()
     }
 
 

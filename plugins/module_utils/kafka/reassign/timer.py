@@ -22,7 +22,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement imp
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 WORDS = "rebalance=true"
@@ -133,7 +133,7 @@ def work_of(
     ]
     if reasons:
         raise Refused(listed("nothing was moved", reasons))
-    request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
+    request = Request(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
     return control.prepare(request, snapshot.look(admin, metadata), settings.brokers, begun, admin), begun
 
 
