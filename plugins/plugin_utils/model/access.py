@@ -67,7 +67,7 @@ def users(model: Model) -> Iterator[Problem]:
             yield USER_CASE.problem(hosts, variable, other=other)
         # An absent user without a mechanism loses the passwords of all mechanisms.
         every = user.get("state") == "absent" and user.get("mechanism") is None
-        credentials = {(name, one) for one in (MECHANISMS if every else (mechanism,))}
+        credentials = {(name, each) for each in (MECHANISMS if every else (mechanism,))}
         if credentials & seen:
             yield USER_DUPLICATE.problem(hosts, variable, mechanism)
         seen |= credentials

@@ -128,11 +128,11 @@ def everywhere(model: Model) -> Iterator[Problem]:
 
 def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
     """Return the dynamic settings of a broker, each with its variable: the broker's own override those of all."""
-    found = {str(name): (EVERY, value) for name, value in broker.inputs.mapping(EVERY).items()}
+    dynamic = {str(name): (EVERY, value) for name, value in broker.inputs.mapping(EVERY).items()}
     for name, value in broker.inputs.mapping(OWN).items():
-        if value is not None or name not in found:
-            found[str(name)] = (OWN, value)
-    return found
+        if value is not None or name not in dynamic:
+            dynamic[str(name)] = (OWN, value)
+    return dynamic
 
 
 BROKER_CONFIG_SHADOWED = ProblemKind(
@@ -149,8 +149,8 @@ def shadowed(model: Model) -> Iterator[Problem]:
         for name, (variable, value) in settings(broker).items():
             file_value = broker.config.get(name)
             if None not in (value, file_value) and text(converted(name, value)) != text(file_value):
-                place, shown = f"{variable}[{name}]", text(file_value)
-                yield broker.report(BROKER_CONFIG_SHADOWED, place, value, warning=True, file_value=shown)
+                place, file_text = f"{variable}[{name}]", text(file_value)
+                yield broker.report(BROKER_CONFIG_SHADOWED, place, value, warning=True, file_value=file_text)
 
 
 def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
@@ -183,7 +183,7 @@ def memory(model: Model) -> Iterator[Problem]:
             continue
         name = BUFFER if BUFFER in restarting else restarting[0]
         variable, value = dynamic[name]
-        all_null = all(dynamic[one][1] is None for one in restarting)
+        all_null = all(dynamic[each][1] is None for each in restarting)
         kind = BROKER_CONFIG_HEAP if both < heap else BROKER_CONFIG_HEAP_ENDS
         kind = BROKER_CONFIG_HEAP_NULL if all_null else kind
         yield broker.report(

@@ -56,7 +56,7 @@ def users(model: Model) -> Iterator[Problem]:
             yield USER_NOBODY_CASE.problem(
                 names(model.brokers), f"{variable}.name", name, listener=listener, other=derived
             )
-        elif name not in internal and not any(_can_derive(one, name) for one in rules):
+        elif name not in internal and not any(_can_derive(listener_rules, name) for listener_rules in rules):
             kind = USER_NOBODY_RULES if clients else USER_NOBODY
             yield kind.problem(
                 names(model.brokers), f"{variable}.credential", False, listeners=listeners, rules_of=sorted(clients)
@@ -141,7 +141,7 @@ def _part(part: str, groups: Sequence[str], pattern: str) -> str:
 
 def _groups(pattern: str) -> list[str]:
     """Return the patterns of the capturing groups, in order; `.*` for a group that contains groups."""
-    found: dict[int, str] = {}
+    patterns: dict[int, str] = {}
     opened: list[int] = []
     inside = False  # of [...]
     for at, sign in enumerate(pattern):
@@ -153,10 +153,10 @@ def _groups(pattern: str) -> list[str]:
         elif sign == "(":
             opened.append(at)
             if pattern[at + 1 : at + 2] != "?":
-                found[at] = ".*"
+                patterns[at] = ".*"
         elif sign == ")" and opened:
             begin = opened.pop()
             text = pattern[begin + 1 : at]
-            if begin in found and "(" not in text:
-                found[begin] = text
-    return [found[begin] for begin in sorted(found)]
+            if begin in patterns and "(" not in text:
+                patterns[begin] = text
+    return [patterns[begin] for begin in sorted(patterns)]

@@ -144,13 +144,13 @@ def _application_topics(model: Model, scope: list[str]) -> Iterator[Problem]:
     """Check that no scope contains topics that applications create: they are not declared, and have to stay."""
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     for name in (name for name in scope if not name.startswith("_") and name != "*"):
-        found = dict.fromkeys(
+        descriptions = dict.fromkeys(
             topics[1]
             for topics in topics_of_applications(model)
             if _contains(name, topics[0]) and not any_declared(topics, known)
         )
-        if found:
-            hosts, text = names(model.brokers), ", and ".join(found)
+        if descriptions:
+            hosts, text = names(model.brokers), ", and ".join(descriptions)
             yield PRUNE_PROTECTED_APPLICATION.problem(hosts, "kafka_prune.topics", name, topics=text)
 
 

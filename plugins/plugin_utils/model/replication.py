@@ -60,13 +60,13 @@ class Setting:
 
 def settings(broker: Broker) -> dict[str, Setting]:
     """Return the replication properties of a broker."""
-    found = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
+    replication = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
     for variable, layer in broker.layers:
         for name in INPUTS.keys() & layer.keys():
             # A key that is removed leaves Kafka's own default.
             value = KAFKA_DEFAULTS[name] if layer[name] is None else layer[name]
-            found[name] = Setting(whole(value), f"{variable}[{name}]")
-    return found
+            replication[name] = Setting(whole(value), f"{variable}[{name}]")
+    return replication
 
 
 REPLICATION_TOO_HIGH = ProblemKind(
@@ -231,7 +231,7 @@ MIN_ISR_TOO_LOW = ProblemKind(
     "use {correct} with a replication factor of {needed}, or declare promise: available",
 )
 MIN_ISR_TOO_LOW_ACCEPTED = MIN_ISR_TOO_LOW.variant(
-    advice="use {correct} with a replication factor of {needed}, or accept it with promise: available"
+    advice="use {correct} with a replication factor of {needed}, or keep it: promise: available accepts this"
 )
 MIN_ISR_TOO_LOW_FACTOR = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
 MIN_ISR_TOO_LOW_BALANCE = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=BALANCE)

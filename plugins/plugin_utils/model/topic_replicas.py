@@ -86,7 +86,7 @@ def _replication_factor(model: Model, topic: Topic) -> Iterator[Problem]:
 
 
 def _least_in_sync(model: Model, topic: Topic) -> Iterator[Problem]:
-    hosts, least, factor, found = names(model.brokers), topic.least_in_sync, topic.replicas, topic.in_sync_setting
+    hosts, least, factor, in_sync = names(model.brokers), topic.least_in_sync, topic.replicas, topic.in_sync_setting
     if least is None or factor is None or factor < 2:
         return
     if least > factor:
@@ -99,8 +99,8 @@ def _least_in_sync(model: Model, topic: Topic) -> Iterator[Problem]:
         warning = model.brokers[0].available
     else:
         return
-    details: dict[str, Any] = {"setting": found.setting, "least": least, "replicas": factor, "correct": factor - 1}
-    yield kind.problem(hosts, found.place, found.value, warning=warning, **details)
+    details: dict[str, Any] = {"setting": in_sync.setting, "least": least, "replicas": factor, "correct": factor - 1}
+    yield kind.problem(hosts, in_sync.place, in_sync.value, warning=warning, **details)
 
 
 TOPIC_RACK_LOSS = ProblemKind(
@@ -123,7 +123,7 @@ TOPIC_DATACENTER_LOSS = ProblemKind(
     "set {setting} to at least {correct}, with {needed} replicas, or declare promise: available",
 )
 TOPIC_DATACENTER_LOSS_ACCEPTED = TOPIC_DATACENTER_LOSS.variant(
-    advice="set {setting} to at least {correct}, with {needed} replicas, or accept it with promise: available"
+    advice="set {setting} to at least {correct}, with {needed} replicas, or keep it: promise: available accepts this"
 )
 TOPIC_DATACENTER_LOSS_FACTOR = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
 TOPIC_DATACENTER_LOSS_BALANCE = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=BALANCE)
@@ -147,23 +147,25 @@ def failure_domains(model: Model) -> Iterator[Problem]:
 
 
 def _failure_domains(model: Model, topic: Topic) -> Iterator[Problem]:
-    least, factor, found = topic.least_in_sync, topic.replicas, topic.in_sync_setting
+    least, factor, in_sync = topic.least_in_sync, topic.replicas, topic.in_sync_setting
     if least is None or factor is None or not 1 < least < factor <= len(model.brokers):
         return  # reported by the rule replicas
     details: dict[str, Any] = {
-        "setting": found.setting,
+        "setting": in_sync.setting,
         "replicas": factor,
         "least": least,
         "cluster": topic.cluster[1],
     }
-    of_profile = found.of_profile and least != topic.cluster[1]
+    of_profile = in_sync.of_profile and least != topic.cluster[1]
     if model.layout not in STRETCHED:
         most = most_in_one_rack(model, factor)
         if most is not None and factor - most < least:
             kinds = (TOPIC_RACK_LOSS, TOPIC_RACK_LOSS_FEW)
             kinds = (TOPIC_RACK_LOSS_PROFILE, TOPIC_RACK_LOSS_PROFILE_FEW) if of_profile else kinds
             kind = kinds[0] if factor - most > 1 else kinds[1]
-            yield kind.problem(names(model.brokers), found.place, found.value, most=most, left=factor - most, **details)
+            yield kind.problem(
+                names(model.brokers), in_sync.place, in_sync.value, most=most, left=factor - most, **details
+            )
         return
     most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
     if most is not None:
@@ -174,7 +176,7 @@ def _datacenter_loss(
     model: Model, topic: Topic, most: int, of_profile: bool, details: Mapping[str, Any]
 ) -> Iterator[Problem]:
     """Check a topic of which a datacenter has at most a number of replicas."""
-    hosts, found, available = names(model.brokers), topic.in_sync_setting, model.brokers[0].available
+    hosts, in_sync, available = names(model.brokers), topic.in_sync_setting, model.brokers[0].available
     least, factor = details["least"], details["replicas"]
     if model.layout == "stretch3" and not available:
         factors = factors_that_survive(model, factor)
@@ -190,11 +192,11 @@ def _datacenter_loss(
         kind = TOPIC_DATACENTER_LOSS_ACCEPTED if available else TOPIC_DATACENTER_LOSS
         needed = factor if most + 1 < factor else 2 * most
         numbers: dict[str, Any] = {"most": most, "correct": most + 1, "needed": needed}
-        yield kind.problem(hosts, found.place, found.value, warning=available, **numbers, **details)
+        yield kind.problem(hosts, in_sync.place, in_sync.value, warning=available, **numbers, **details)
     if writes_continue(model) and least > factor - most:
         kind = TOPIC_DATACENTER_STOPS_PROFILE if of_profile else TOPIC_DATACENTER_STOPS
         promise = "layout: stretch3" if model.layout == "stretch3" else "promise: available"
-        yield kind.problem(hosts, found.place, found.value, left=factor - most, promise=promise, **details)
+        yield kind.problem(hosts, in_sync.place, in_sync.value, left=factor - most, promise=promise, **details)
 
 
 RESTART_MARGIN = ProblemKind(
