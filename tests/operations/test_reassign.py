@@ -1,4 +1,4 @@
-"""Replicas move to other brokers while somebody writes: nothing is lost, and no limit is left."""
+"""Replicas move to other brokers under load: nothing is lost, and no throttle is left."""
 
 import json
 import re
@@ -14,9 +14,7 @@ from operations.conftest import Operator, kill
 from operations.moving import SLOW, UNLIMITED, Topic, begun, ids, written
 
 
-def test_drained_and_filled_while_somebody_writes(
-    operator: Operator, made: Callable[..., Topic], tmp_path: Path
-) -> None:
+def test_drained_and_filled_under_load(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
     """Check mode predicts it, and that plan alone is carried out; it is printed before that."""
     one, two, three = ids(operator)
     topic = made([three, one], [two, three], [one, two])
@@ -40,7 +38,7 @@ def test_drained_and_filled_while_somebody_writes(
 
 
 @pytest.mark.campaign
-def test_killed_and_gone_on_with(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+def test_killed_and_resumed(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
     """The control node dies in the middle; its limits stay, another request is refused, and the same one ends it."""
     one, two, three = ids(operator)
     topic = made([three, one], [three, two], [three, one], [three, two])
@@ -58,7 +56,7 @@ def test_killed_and_gone_on_with(operator: Operator, made: Callable[..., Topic],
 
 
 @pytest.mark.campaign
-def test_killed_and_put_back(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+def test_killed_and_reverted(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
     """All partitions are where they were, in their order."""
     one, two, three = ids(operator)
     before = {0: [three, one], 1: [three, two], 2: [three, one], 3: [three, two]}
@@ -122,7 +120,7 @@ def test_a_third_replica_is_declared(operator: Operator, made: Callable[..., Top
 
 
 @pytest.mark.campaign
-def test_a_limit_that_was_forgotten_is_named(operator: Operator) -> None:
+def test_a_throttle_that_was_left_is_named(operator: Operator) -> None:
     """As kafka-reassign-partitions.sh leaves it where nobody asks it to verify."""
     broker, admin = ids(operator)[0], Lab(operator.inventory).admin
     key = "leader.replication.throttled.rate"

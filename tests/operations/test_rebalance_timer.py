@@ -1,4 +1,4 @@
-"""A timer on the admin host evens brokers out while somebody writes; a word of the inventory brings it and takes it."""
+"""A timer on the admin host balances brokers under load; a variable of the inventory installs and removes it."""
 
 import base64
 import io
@@ -89,10 +89,10 @@ def site(operator: Operator) -> Iterator[Site]:
     found.inventory.run(found.host, f"rm -rf {PYTHON} {FOLDER}")
 
 
-def test_it_says_its_plan_and_carries_it_out(
+def test_it_prints_its_plan_and_runs_it(
     operator: Operator, site: Site, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """Nothing is lost; too much is refused, and named; ended in the middle it goes on; meanwhile nobody else moves."""
+    """Nothing is lost; a plan above the limit is refused; an interrupted run resumes; no other run moves meanwhile."""
     one, two, three = ids(operator)
     before = [[one, two]] * 6
     topic = made(*before)

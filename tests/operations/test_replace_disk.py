@@ -1,4 +1,4 @@
-"""Disks of one broker while somebody writes: a new one in place of one that failed, replicas from one to another."""
+"""Disks of one broker under load: replacing a failed disk, and moving replicas between log dirs."""
 
 import json
 import re
@@ -117,8 +117,8 @@ def test_a_disk_that_failed_is_replaced(scene: Scene, tmp_path: Path, note: Call
     note(f"{disk.host}: {words}; {report}")
 
 
-def test_an_interrupted_one_is_gone_on_with(scene: Scene, tmp_path: Path) -> None:
-    """The control node dies while replicas are copied: the limits stay until the same words are said again."""
+def test_an_interrupted_replacement_is_resumed(scene: Scene, tmp_path: Path) -> None:
+    """The control node dies while replicas are copied: the throttles stay until the same command is run again."""
     play, disk = scene.operator.play, scene.disk
     properties = scene.inventory.kafka_properties
     with Writer(
@@ -175,7 +175,7 @@ def test_no_broker_begins_with_nothing(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_a_log_dir_is_emptied(scene: Scene, tmp_path: Path) -> None:
-    """Interrupted, called off, done: replicas stay in sync, and leaders where they are."""
+    """Interrupted, canceled, done: replicas stay in sync, and leaders do not change."""
     play, properties = scene.operator.play, scene.inventory.kafka_properties
     verb = ("reassign", "-e", f"topic={scene.topic}", "-e")
     empty = f"empty={scene.broker}:{SECOND}"

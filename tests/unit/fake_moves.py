@@ -1,4 +1,4 @@
-"""What brokers of a fake cluster say of their disks and of replicas on the move."""
+"""Answers of a fake cluster's brokers on log dirs, reassignments and elections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_MOVE, NOT_ALIVE = 85, 39
 
 
 class FakeMoves(FakeSettings):
-    """The part of FakeCluster that moves replicas; what it is made of stands there."""
+    """The part of FakeCluster that moves replicas; FakeCluster defines its state."""
 
     topics: dict[str, list[list[int]]]
     moving: dict[str, list[int]]
@@ -22,34 +22,34 @@ class FakeMoves(FakeSettings):
     stuck: set[str]
 
     def have_disks(self) -> None:
-        """Begin with two log dirs on each broker, of which nobody knows anything."""
+        """Start with two empty log dirs on each broker."""
         self.led: dict[tuple[str, int], int] = {}
-        """By partition who leads it, where that is not the first."""
+        """By partition its leader, if that is not the first replica."""
         self.elections: dict[str, list[tuple[int, float]]] = {}
         """By topic the codes of its elections, and the seconds until they are answered; the last one stays."""
         self.sizes: dict[tuple[str, int], int] = {}
         """Bytes by partition."""
         self.come: dict[tuple[int, str, int], int] = {}
-        """By broker and partition that is on its way there, the bytes that have arrived."""
+        """By broker and partition that is being copied there, the bytes that have arrived."""
         self.disks: dict[int, tuple[int, int]] = {}
-        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
+        """By broker, total and free bytes of its file systems; a broker without an entry does not report them."""
         self.log_dirs = ("/data/1", "/data/2")
         self.where: dict[tuple[int, str, int], str] = {}
-        """By broker and partition the log dir that has the replica, where it is not the first."""
+        """By broker and partition the log dir that has the replica, if it is not the first."""
         self.future: dict[tuple[int, str, int], str] = {}
-        """By broker and partition the log dir to which a replica is on its way."""
+        """By broker and partition the log dir to which a replica is being copied."""
         self.looks = 1
-        """How often who asks for log dirs is told of these before they are there."""
+        """How many requests for log dirs report copies before they are complete."""
         self.behind: set[tuple[int, str, int]] = set()
         """Brokers that are not in sync with a partition."""
         self.given_up: dict[int, list[str]] = {}
-        """Log dirs that a broker no longer serves from."""
+        """Offline log dirs by broker."""
         self.stray: dict[tuple[int, str], dict[tuple[str, int], int]] = {}
-        """By broker and log dir, bytes of replicas there that are nobody's."""
+        """By broker and log dir, bytes of replicas that the broker should not hold."""
         self.isrs: dict[tuple[str, int], list[int]] = {}
-        """By partition, who was in sync when somebody last looked."""
+        """By partition, the in-sync replicas at the last request."""
         self.destroyed: set[tuple[str, int]] = set()
-        """Partitions of which all that was in sync was deleted, for what was on the move was called off."""
+        """Partitions of which all in-sync replicas were deleted by canceling a reassignment."""
 
     def in_sync(self, broker: int, topic: str, number: int) -> bool:
         """Tell whether a replica may be in sync."""
@@ -58,14 +58,14 @@ class FakeMoves(FakeSettings):
         return not lost and broker not in self.down and place not in self.behind
 
     def full(self, place: tuple[str, int]) -> list[int]:
-        """Return all replicas of a partition, those that it gets and those that it loses among them."""
+        """Return all replicas of a partition, including those that are being added and removed."""
         target, has = self.under_way.get(place, []), self.topics[place[0]][place[1]]
         return [*target, *(one for one in has if one not in target)]
 
     def isr(self, place: tuple[str, int]) -> list[int]:
-        """Return who is in sync: the last one stays it, and nobody comes in sync while that one is away.
+        """Return the in-sync replicas: the last one stays in sync, and none comes in sync while it is down.
 
-        What is added comes in sync when it arrives.
+        An added replica comes in sync when it has arrived.
         """
         if place in self.destroyed:
             return []
@@ -77,7 +77,7 @@ class FakeMoves(FakeSettings):
         return self.isrs[place]
 
     def leader(self, place: tuple[str, int]) -> int:
-        """Return who leads: one of those in sync, what is added among them; -1 where they are all away."""
+        """Return the leader: one of the in-sync replicas, added ones included; -1 if they are all down."""
         has, isr = self.topics[place[0]][place[1]], self.isr(place)
         if place in self.led:
             return self.led[place]
@@ -85,7 +85,7 @@ class FakeMoves(FakeSettings):
         return next((one for one in order if one in isr and self.in_sync(one, *place)), -1)
 
     def elect_leaders(self, request: Any, broker: int) -> Answer:
-        """Have the first replicas lead what others lead, where `elections` says nothing else of a topic."""
+        """Elect the first replicas, unless `elections` has another answer for a topic."""
         results, seconds = [], 0.0
         for topic in request.topic_partitions:
             code, late = self.elections.get(topic.topic, [(0, 0.0)])[0]
@@ -102,7 +102,7 @@ class FakeMoves(FakeSettings):
         return {"throttle_time_ms": 0, "error_code": 0, "replica_election_results": results}
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
-        """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""
+        """Return replicas in their log dir of `where`, else in the first one; copies with their bytes so far."""
         if "describe_log_dirs" in self.denied:
             return {"error_code": NOT_ALLOWED, "results": []}
         only = {(topic.topic, number) for topic in request.topics or () for number in topic.partitions}
@@ -124,7 +124,7 @@ class FakeMoves(FakeSettings):
         return {"error_code": 0, "results": results}
 
     def held(self, broker: int, path: str, only: set[tuple[str, int]]) -> list[Answer]:
-        """Return what one directory holds, by topic."""
+        """Return the replicas in one log dir, by topic."""
         found = []
         for name, partitions in self.topics.items():
             held = []
@@ -147,7 +147,7 @@ class FakeMoves(FakeSettings):
         return found
 
     def left(self, broker: int, path: str, only: set[tuple[str, int]]) -> list[Answer]:
-        """Return what one directory holds that is nobody's, by topic."""
+        """Return replicas in one log dir that the broker should not hold, by topic."""
         return [
             {
                 "name": name,
@@ -160,7 +160,7 @@ class FakeMoves(FakeSettings):
         ]
 
     def alter_replica_log_dirs(self, request: Any, broker: int) -> Answer:
-        """A replica that is to be where it is already is not on its way any more."""
+        """Start copies; a target equal to the present log dir cancels a copy."""
         results = []
         for there in request.dirs:
             for topic in there.topics:
@@ -182,7 +182,7 @@ class FakeMoves(FakeSettings):
         return {"results": results}
 
     def swap(self) -> None:
-        """Have all that is on its way between directories take the place of what it is a copy of."""
+        """Complete all copies between log dirs."""
         for place, path in list(self.future.items()):
             if place[1] not in self.stuck:
                 self.where[place] = path
@@ -217,9 +217,9 @@ class FakeMoves(FakeSettings):
         return {"error_code": code, "error_message": None, "topics": topics}
 
     def arrive(self) -> None:
-        """Bring what is under way to its end: only where all that it is to have is in sync, or the order alone changes.
+        """Complete reassignments whose target replicas are all in sync, or that only change the order of replicas.
 
-        So it is in Kafka (KafkaController.isReassignmentComplete).
+        As Kafka does (KafkaController.isReassignmentComplete).
         """
         for place, target in list(self.under_way.items()):
             name, number = place
@@ -234,7 +234,7 @@ class FakeMoves(FakeSettings):
                 del self.under_way[place]
 
     def aim(self, place: tuple[str, int], target: list[int] | None) -> None:
-        """Have a partition get these replicas, or those that it had; what it was to get besides is deleted."""
+        """Reassign a partition, or restore its replicas if target is None; other added replicas are deleted."""
         name, number = place
         has, isr = self.topics[name][number], self.isr(place)
         deleted = {*self.full(place)} - {*has, *(target or ())}
@@ -246,7 +246,7 @@ class FakeMoves(FakeSettings):
         if target is None:
             return
         self.under_way[place] = target
-        for broker in {*target} - {*has}:  # a new replica comes to a log dir that is served from
+        for broker in {*target} - {*has}:  # a new replica is placed in an online log dir
             lost = self.given_up.get(broker, [])
             if self.log_dirs[0] in lost:
                 self.where[broker, name, number] = next(one for one in self.log_dirs if one not in lost)
@@ -260,7 +260,7 @@ class FakeMoves(FakeSettings):
                 if one.replicas is None:
                     wrong = 0 if place in self.under_way else NO_MOVE
                     self.aim(place, None)
-                    self.written.append(f"call off {topic.name}-{one.partition_index}")
+                    self.written.append(f"cancel {topic.name}-{one.partition_index}")
                 elif self.down & {*one.replicas} - {*self.topics[topic.name][one.partition_index]}:
                     wrong = NOT_ALIVE
                 else:

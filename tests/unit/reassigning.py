@@ -1,4 +1,4 @@
-"""What tests of the module kafka_reassign share: a cluster, the module, and a run that was interrupted."""
+"""Fixtures of the tests of kafka_reassign: a cluster, the module, and an interrupted run."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def six() -> FakeCluster:
 def reassign(
     six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock, patient: None
 ) -> Iterator[Reassign]:
-    """Runs the module; waits take no time. Whatever a run does, it deletes no last replica in sync."""
+    """Runs the module; waits take no time. No run may delete the last in-sync replica."""
     with modules(six, capsys) as run:
 
         def module(check_mode: bool = False, once: bool = False, **options: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def reassign(
 
 @pytest.fixture
 def cancel(reassign: Reassign, clock: Clock) -> Later:
-    """Goes on with a cancel so many seconds after its last part, for one second; one that has ended is left so."""
+    """Continues a cancel so many seconds after its last part, for one second, unless it has ended."""
 
     def part(seconds: float = 0, answer: dict[str, Any] | None = None) -> dict[str, Any]:
         clock.at += seconds
@@ -69,7 +69,7 @@ def cancel(reassign: Reassign, clock: Clock) -> Later:
 def parts(
     module: Callable[..., dict[str, Any]], waited: Any, until: float = math.inf, **asked: Any
 ) -> tuple[list[str], dict[str, Any]]:
-    """Go on in parts of 10 s, as playbooks do, until the run has ended or it is so late; return what was said."""
+    """Continue in parts of 10 s, as playbooks do, until the run has ended or until that time; return its lines."""
     said: list[str] = []
     while True:
         answer = module(**{"pause": 10, "waited": waited, **asked})
@@ -80,19 +80,19 @@ def parts(
 
 
 def young(known: Metadata) -> Metadata:
-    """Return what a broker says that has just started: it knows itself and the controller, and no partition."""
+    """Return the metadata of a broker that has just started: it knows itself and the controller, and no partition."""
     brokers = {known.controller: known.brokers[known.controller]}
     return replace(known, brokers=brokers, partitions=[])
 
 
 def newborn(known: Metadata) -> Metadata:
-    """Return what it says before that: it knows nobody."""
+    """Return its metadata before that: it knows no broker."""
     return replace(known, brokers={}, partitions=[], controller=-1)
 
 
 @contextmanager
 def says(monkeypatch: pytest.MonkeyPatch, words: Callable[[Metadata], Metadata]) -> Iterator[None]:
-    """Have whoever is asked for metadata say so, but for the controller where it is asked itself."""
+    """Have every broker return such metadata, except the controller when it is asked itself."""
     look = Admin.look
 
     def looked(admin: Admin, timeout: float) -> Metadata:
@@ -105,7 +105,7 @@ def says(monkeypatch: pytest.MonkeyPatch, words: Callable[[Metadata], Metadata])
 
 
 def limits(six: FakeCluster) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-    """Return what limits moves, of topics and of brokers."""
+    """Return the throttles of topics and of brokers."""
     return (
         {name: dict(config) for name, config in six.configs.items() if config},
         {broker: dict(told) for broker, told in six.told.items() if told},
@@ -118,7 +118,7 @@ def records(tmp_path: Path) -> list[str]:
 
 
 def interrupted(six: FakeCluster, reassign: Reassign, **asked: Any) -> None:
-    """Leave a run that was ended between two of its parts: one topic has arrived, the other has not."""
+    """Leave a run that was ended between two of its parts: one topic is moved, the other is not."""
     six.stuck = {"orders"}
     assert "waiting" in reassign(pause=1, **asked)
     six.stuck, six.asks = set(), 3

@@ -1,4 +1,4 @@
-"""What tests of the timer share: an uneven cluster, its settings, and a run of it."""
+"""Fixtures of the tests of the timer: an uneven cluster, settings, and a run."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ def uneven(six: FakeCluster) -> FakeCluster:
 
 
 def settings(six: FakeCluster, folder: Path, **changes: Any) -> Path:
-    """Write what the role writes, and return its path."""
+    """Write the settings file of the role, and return its path."""
     servers = ",".join(f"127.0.0.1:{port}" for port in six.ports.values())
     said = {
         "admin": {"bootstrap.servers": servers},
@@ -45,7 +45,7 @@ def settings(six: FakeCluster, folder: Path, **changes: Any) -> Path:
 
 @pytest.fixture
 def once(uneven: FakeCluster, reassign: Reassign, tmp_path: Path) -> Iterator[Once]:
-    """Runs it, and returns its exit status and what it said; it may be ended by SIGTERM."""
+    """Runs it, and returns its exit status and output; it may be ended by SIGTERM."""
     before = signal.getsignal(signal.SIGTERM)
 
     def run(**changes: Any) -> tuple[int, str]:
@@ -64,7 +64,7 @@ def held(six: FakeCluster) -> list[int]:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster, **changes: Any) -> str:
-    """End a run by SIGTERM while nothing arrives; return what it said."""
+    """End a run by SIGTERM while nothing arrives; return its output."""
     with monkeypatch.context() as patch:
         patch.setattr(waits, "rest", lambda seconds: signal.raise_signal(signal.SIGTERM))
         six.stuck = {"orders"}

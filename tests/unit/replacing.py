@@ -1,4 +1,4 @@
-"""What tests of the module kafka_log_dir share: a broker that gave up a disk, the module, and the disk taken in."""
+"""Fixtures of the tests of kafka_log_dir: a broker with an offline log dir, the module, and the new disk."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,13 +19,13 @@ OURS = [".lock", "meta.properties", "recovery-point-offset-checkpoint"]
 
 
 def mount(*names: str, **more: Any) -> dict[str, Any]:
-    """Return what a host says of a log dir."""
+    """Return a host's facts of a log dir."""
     return {"mounted": True, "size": 100 * MIB, "free": 90 * MIB, "names": [*names], **more}
 
 
 @pytest.fixture
 def failed() -> FakeCluster:
-    """Broker 3 has given up its second log dir, with two of its three replicas."""
+    """The second log dir of broker 3 is offline, with two of its three replicas."""
     made = FakeCluster(5)
     made.topics = {"orders": [[1, 3], [3, 2], [2, 3]], "other": [[1, 2]]}
     made.sizes = {("orders", 0): 3 * MIB, ("orders", 1): 5 * MIB, ("orders", 2): 1 * MIB}
@@ -62,6 +62,6 @@ def log_dir(on_failed: Run, tmp_path: Path) -> LogDir:
 
 
 def restarted(failed: FakeCluster) -> dict[str, Any]:
-    """Have the broker take the disk in; return what its host says of it."""
+    """Have the broker use the disk; return its host's facts of it."""
     failed.given_up = {}
     return mount(*OURS, "orders-0", "orders-1")

@@ -1,4 +1,4 @@
-"""Rates and bytes as people write them: what may mean bits is refused, however it is written."""
+"""Parsing of rates and bytes: a unit that may mean bits is refused, in any spelling."""
 
 from collections.abc import Callable, Iterable
 
@@ -43,7 +43,7 @@ def test_rates() -> None:
 
 
 def test_rates_that_may_be_bits() -> None:
-    """Who writes 50mb may mean either, an eighth or eight times as much."""
+    """50mb may mean bits or bytes, a factor of eight."""
     words = "b may mean bits; set bytes a second, as 50MB"
     found = refusals(amounts.rate, [f"5000000{unit}" for unit in BITS])
     assert {text: said for text, said in found.items() if words not in said} == {}

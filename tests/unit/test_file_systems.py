@@ -21,7 +21,7 @@ def four(six: FakeCluster) -> FakeCluster:
 
 
 def test_what_comes_to_all_log_dirs_of_one_is_summed(four: FakeCluster, reassign: Reassign) -> None:
-    """A tenth stays free of what both have, once."""
+    """10 % of their common file system must stay free, once."""
     refused = reassign(check_mode=True, replace=["3:6"])["msg"]
     assert (
         "- broker 6: /data/1 and /data/2 (on one file system, as far as is known) would receive 40.0 MiB, but 32.0 MiB "
@@ -34,14 +34,14 @@ def test_what_comes_to_all_log_dirs_of_one_is_summed(four: FakeCluster, reassign
 
 @pytest.mark.parametrize(("devices", "refused"), [([1, 1], True), ([1, 2], False)])
 def test_the_hosts_know_better(devices: list[int], refused: bool, four: FakeCluster, reassign: Reassign) -> None:
-    """Two new disks have one size, and as much free: they take twice as much as two folders on one of them."""
+    """Two new disks of the same size and free space take twice as much as two folders on one of them."""
     told = {"6": dict(zip(four.log_dirs, devices, strict=True))}
     done = reassign(check_mode=True, replace=["3:6"], devices=told)
     assert ("on one file system" in str(done.get("msg"))) == done.get("failed", False) == refused
 
 
 def test_two_log_dirs_of_one_take_no_more_than_it_has() -> None:
-    """Each alone would take its half of what is taken out of the third."""
+    """Each alone would have room for its half of the emptied one."""
     sizes = {("t", number): 10 for number in range(4)}
     dirs = [LogDir(3, "/a", 100, 10, sizes), LogDir(3, "/b", 200, 45), LogDir(3, "/c", 200, 44)]
     (refusal,) = planned(DiskWish(empty=[(3, "/a")]), dirs).refusals

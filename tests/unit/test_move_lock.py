@@ -1,4 +1,4 @@
-"""Who moves replicas keeps others off, and who only looks keeps nobody off."""
+"""The lock of a run that moves replicas excludes other runs; checking the lock excludes none."""
 
 import fcntl
 import os
@@ -29,13 +29,13 @@ def left(path: Path) -> Path:
 
 
 def looking(lock: Path) -> int:
-    """Hold it as one who looks does for a moment."""
+    """Hold it as a process does that checks it."""
     held = os.open(lock, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_SH)
     return held
 
 
-def test_a_look_is_refused_while_somebody_moves(path: Path) -> None:
+def test_a_check_is_refused_while_a_run_moves(path: Path) -> None:
     moving = pytest.raises(Refused, match=f"^{NAME}, pid {os.getpid()}, is moving")
     with alone(path, NAME), moving, alone(path, "another", look=True):
         pass
@@ -44,7 +44,7 @@ def test_a_look_is_refused_while_somebody_moves(path: Path) -> None:
 
 
 def test_a_look_beside_another(path: Path, left: Path) -> None:
-    """What one that was killed has left there is nobody's name any more."""
+    """The name that a killed run has left there is ignored."""
     held = looking(left)
     with alone(path, NAME, look=True):
         assert left.read_text() == "old, pid 1"
@@ -60,7 +60,7 @@ def test_a_run_waits_until_others_have_looked(path: Path, left: Path, monkeypatc
 
 
 def test_a_look_that_does_not_end(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not waited for without an end, and no dead process is named."""
+    """The wait for it is limited, and no dead process is named."""
     held, rested = looking(left), list[float]()
     monkeypatch.setattr(waits, "rest", rested.append)
     with pytest.raises(Refused, match=f"^another process keeps {left} locked") as refused, alone(path, NAME):
@@ -71,7 +71,7 @@ def test_a_look_that_does_not_end(path: Path, left: Path, monkeypatch: pytest.Mo
 
 
 def test_a_look_makes_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it was there a moment ago, too."""
+    """Even if it existed a moment ago."""
     monkeypatch.setattr(Path, "exists", lambda path: True)
     with alone(path, NAME, look=True):
         assert os.listdir(path.parent) == []
@@ -102,7 +102,7 @@ def test_who_waits_in_vain(path: Path, another: ExitStack, monkeypatch: pytest.M
 
 
 def test_limits_are_set_and_taken_back_by_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits sees no record of who has ended meanwhile, whatever kind of run it is."""
+    """A run that waited sees no record of a run that has ended meanwhile, of any kind."""
     other = path.with_name("disk-c.json")
     save(other, Record("broker=3", (), None, ()))
     stack = ExitStack()
@@ -119,7 +119,7 @@ def test_limits_are_set_and_taken_back_by_one_at_a_time(path: Path, monkeypatch:
 
 
 def test_its_end_takes_the_name_away(path: Path) -> None:
-    """Who has opened the file by then does not read of one who has ended."""
+    """A process that has the file open reads no name of a run that has ended."""
     with alone(path, NAME):
         opened = path.with_suffix(".lock").open()
     assert opened.read() == "" and os.listdir(path.parent) == []

@@ -1,4 +1,4 @@
-"""A disk is replaced while a run of moves is at it, or was interrupted: both keep their limits until each has ended."""
+"""A disk is replaced while a run of moves is running or interrupted: each keeps its throttles until it has ended."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,7 +30,7 @@ def reassign(on_failed: Run, tmp_path: Path) -> Reassign:
 
 
 def moving(failed: FakeCluster, reassign: Reassign, **asked: Any) -> dict[str, Any]:
-    """Begin a run of moves that does not end, and leave it between two of its parts; return what the next is told."""
+    """Start a run of moves that does not end, and leave it between two parts; return the input of the next part."""
     failed.stuck = set(failed.topics)
     begun = reassign(pause=1, **asked)
     found: dict[str, Any] = reassign(pause=1, waited=begun["waiting"]["waited"], **asked)["waiting"]["waited"]
@@ -47,7 +47,7 @@ def ended(failed: FakeCluster, reassign: Reassign, waited: Any, **asked: Any) ->
 def test_the_disk_ends_first(
     cancelled: bool, failed: FakeCluster, log_dir: LogDir, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """Its broker is drained meanwhile: what that needs stays, of rates and of lists; nothing in the end."""
+    """Its broker is drained meanwhile: the throttles of the drain stay until its end."""
     failed.told = {"2": dict(SEVEN)}
     log_dir()
     new = restarted(failed)
@@ -82,7 +82,7 @@ def fails(failed: FakeCluster) -> None:
 
 
 def test_the_moves_end_first(between: FakeCluster, log_dir: LogDir, reassign: Reassign, tmp_path: Path) -> None:
-    """It is begun between two of their parts: the lock is free then."""
+    """It starts between two of their parts, when the lock is free."""
     between.told, asked = {"2": dict(SEVEN)}, {"replace": ["2:5"], "topic": ["other"]}
     waited = moving(between, reassign, **asked)
     assert limits(between)[1] == dict.fromkeys(("1", "2", "5"), RATES)
@@ -106,7 +106,7 @@ def test_the_moves_end_first(between: FakeCluster, log_dir: LogDir, reassign: Re
 def test_a_part_of_the_moves_waits_until_the_disk_is_begun(
     failed: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch, clock: Clock, tmp_path: Path
 ) -> None:
-    """That lasts longer than the moment between two parts; a run that has only begun to ask is refused."""
+    """That takes longer than the moment between two parts. A new run is refused meanwhile."""
     fails(failed)
     asked = {"drain": [3]}
     waited = moving(failed, reassign, **asked)
@@ -126,7 +126,7 @@ def test_a_part_of_the_moves_waits_until_the_disk_is_begun(
 
 
 def test_each_has_a_rate_of_its_own(between: FakeCluster, log_dir: LogDir, reassign: Reassign, tmp_path: Path) -> None:
-    """Who is left gets its own again, and what was there before both is there after them."""
+    """The remaining run gets its own rate again; after both, the value from before both is restored."""
     between.told, asked = {"2": dict(SEVEN)}, {"replace": ["2:5"], "topic": ["other"], "rate": "30MB"}
     waited = moving(between, reassign, **asked)
     fails(between)
@@ -150,8 +150,8 @@ def test_what_needs_no_limit_any_more_leaves_that_of_the_disk(
     assert limits(failed) == before
 
 
-def test_what_somebody_sets_beside_both_stays(between: FakeCluster, log_dir: LogDir, reassign: Reassign) -> None:
-    """Of either it is said."""
+def test_a_rate_of_another_tool_stays(between: FakeCluster, log_dir: LogDir, reassign: Reassign) -> None:
+    """Both runs report it."""
     asked = {"replace": ["2:5"], "topic": ["other"]}
     waited = moving(between, reassign, **asked)
     fails(between)
@@ -166,8 +166,8 @@ def test_what_somebody_sets_beside_both_stays(between: FakeCluster, log_dir: Log
     assert limits(between) == ({}, {"1": SEVEN})
 
 
-def test_a_record_beside_it_that_nobody_can_read(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
-    """It is named: what it has set would be taken for somebody else's."""
+def test_an_unreadable_record_beside_it(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """It is named: its throttles would be taken for those of another tool."""
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / THEIRS).write_text("{}")
     said = log_dir()["msg"]

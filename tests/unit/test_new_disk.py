@@ -1,4 +1,4 @@
-"""The module kafka_log_dir: which disks a broker takes in, what is limited, waited for and taken back."""
+"""The module kafka_log_dir: which disks a broker may use, throttles, the wait, and its end."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.reco
 pytest_plugins = ["unit.replacing"]
 
 
-def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
-    """Limits hold from before the restart until all is in sync, for what was on the disk alone."""
+def test_a_disk_is_replaced(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """Throttles are set from before the restart until all is in sync, only for replicas of the disk."""
     planned = log_dir(check_mode=True)
     assert (failed.written, records(tmp_path)) == ([], [])
     begun = log_dir()
@@ -50,8 +50,8 @@ def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
     assert (nothing["changed"], nothing["restart"]) == (False, False)
 
 
-def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_dir: LogDir) -> None:
-    """What is on its other disk is not copied, though the broker is in sync with nothing."""
+def test_a_broker_that_was_down_is_throttled_when_it_is_back(failed: FakeCluster, log_dir: LogDir) -> None:
+    """Replicas on its other disk are not copied although the broker is in sync with nothing."""
     failed.down = {3}
     assert log_dir()["plan"][0].startswith("broker=3 log_dir=/data/2: 2 replicas are copied to the disk")
     assert limits(failed)[1] == {"1": RATES, "2": RATES}
@@ -66,10 +66,10 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
 
 
-def test_a_broker_that_has_just_started_is_not_believed(
+def test_metadata_of_a_broker_that_has_just_started_is_not_trusted(
     failed: FakeCluster, log_dir: LogDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """All are told their limits, and none is left, neither at the end nor where it is called off."""
+    """All brokers get their throttles, and none is left, neither at the end nor after a cancel."""
     for question in ("wait", "cancel"):
         with says(monkeypatch, young):
             failed.given_up, failed.behind = {3: ["/data/2"]}, {(3, "orders", 0), (3, "orders", 1)}
@@ -103,7 +103,7 @@ def test_a_silence_is_waited_out(
 
 
 def test_while_others_move_it_is_not_begun(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
-    """While they are at it; between two of their parts: test_moves_beside_a_disk.py. What was begun is waited for."""
+    """While they move replicas; else: test_moves_beside_a_disk.py. A started run is waited for."""
     log_dir()
     written = list(failed.written)
     with alone(path_of(CLUSTER, str(tmp_path / "state")), "millrace-rebalance.service"):
@@ -114,7 +114,7 @@ def test_while_others_move_it_is_not_begun(failed: FakeCluster, log_dir: LogDir,
     assert failed.written == written
 
 
-def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> None:
+def test_throttles_from_before_stay(failed: FakeCluster, log_dir: LogDir) -> None:
     failed.told = {"2": {"leader.replication.throttled.rate": "7"}}
     log_dir()
     new, failed.behind = restarted(failed), set()
@@ -126,7 +126,7 @@ def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> 
 def test_what_an_interrupted_move_had_set_is_not_what_was_there_before(
     ended: bool, failed: FakeCluster, log_dir: LogDir, tmp_path: Path
 ) -> None:
-    """It has its own again while it is not ended, and what was there before both is there after both."""
+    """The move's own rate is restored while it has not ended; after both, the value from before both."""
     before: dict[str, str | None] = {**dict.fromkeys(RATES), "leader.replication.throttled.rate": "7"}
     path, lower = path_of(CLUSTER, str(tmp_path / "state")), dict.fromkeys(RATES, "30000000")
     save(path, Record("drain=4", (4,), 30_000_000, (), rates={"2": before}, used=(30_000_000,)))
@@ -140,12 +140,12 @@ def test_what_an_interrupted_move_had_set_is_not_what_was_there_before(
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"} if ended else lower})
 
 
-def test_without_a_rate_nothing_is_limited(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+def test_without_a_rate_nothing_is_throttled(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
     assert log_dir(rate="")["restart"] is True
     assert failed.written == [] and records(tmp_path) == ["disk-cluster-of-a-test.json"]
 
 
-def test_a_disk_that_is_given_up_again_is_said(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+def test_a_disk_that_fails_again_is_reported(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
     log_dir()
     failed.behind = set()
     wrong = log_dir(new=mount(*OURS), question="wait")["msg"]
@@ -169,7 +169,7 @@ def test_a_disk_that_is_given_up_again_is_said(failed: FakeCluster, log_dir: Log
         (mount(free=12 * MIB), {}, "broker 3: /data/2 would receive 3.0 MiB, but 12.0 MiB are free"),
     ],
 )
-def test_what_is_no_new_disk(
+def test_refused_disks(
     failed: FakeCluster, log_dir: LogDir, new: Any, meta: dict[str, str], words: str, tmp_path: Path
 ) -> None:
     wrong = log_dir(new=new, meta_properties={"/data/1": META, "/data/2": meta})["msg"]
@@ -177,8 +177,8 @@ def test_what_is_no_new_disk(
     assert (failed.written, records(tmp_path)) == ([], [])
 
 
-def test_everything_that_is_wrong_is_said_together(failed: FakeCluster, log_dir: LogDir) -> None:
-    """Beside a log dir that is offline nothing is made anew; what nobody else has would be led with nothing."""
+def test_all_refusals_are_reported_together(failed: FakeCluster, log_dir: LogDir) -> None:
+    """With another offline log dir no replica is recreated; a partition of this broker alone would lose its records."""
     failed.behind |= {(1, "orders", 0)}
     bad = {"/data/1": mount(error="Input/output error"), "/data/2": mount("x.txt")}
     wrong = log_dir(mounts=bad)["msg"]
@@ -189,7 +189,7 @@ def test_everything_that_is_wrong_is_said_together(failed: FakeCluster, log_dir:
 
 
 def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> None:
-    """With what it held; nobody is led with nothing then."""
+    """With its replicas; then no partition is led without records."""
     failed.behind |= {(1, "orders", 0)}
     old = mount("meta.properties", "orders-0", "orders-1")
     said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
@@ -198,7 +198,7 @@ def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> Non
 
 @pytest.mark.parametrize(("free", "refused"), [(1.5, False), (5, True)])
 def test_what_is_there_already_does_not_come(failed: FakeCluster, log_dir: LogDir, free: float, refused: bool) -> None:
-    """A disk that was repaired is full of it; after an interruption the rest has to have room, a tenth besides."""
+    """A repaired disk holds its replicas; after an interruption the rest needs room, and 10 % must stay free."""
     size = int(10 * MIB if not refused else 6 * MIB)
     old = mount("meta.properties", "orders-0", "orders-1", size=size, free=int(free * MIB))
     said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
@@ -213,7 +213,7 @@ def test_a_broker_that_holds_the_old_one_open_is_stopped_first(failed: FakeClust
 def again(failed: FakeCluster) -> None:
     """Leave a run that was interrupted after the restart; a topic comes to that disk then, and the disk fails again.
 
-    With this topic nobody else is in sync.
+    Only this broker is in sync with this topic.
     """
     failed.given_up, failed.behind = {3: ["/data/2"]}, {(1, "late", 0), (3, "orders", 0), (3, "orders", 1)}
     failed.topics["late"] = [[3, 1]]
@@ -223,7 +223,7 @@ def again(failed: FakeCluster) -> None:
 def test_what_came_to_the_disk_after_an_interrupted_run_is_not_thrown_away(
     failed: FakeCluster, log_dir: LogDir
 ) -> None:
-    """It is in no record of that run, and is looked at as without one."""
+    """It is not in the record of that run, and is checked as in a new run."""
     log_dir()
     again(failed)
     assert "late-0: only broker 3 was in sync, with the replica on the failed disk" in log_dir()["msg"]
@@ -235,7 +235,7 @@ def test_what_came_to_the_disk_after_an_interrupted_run_is_not_thrown_away(
 
 
 def test_what_is_on_another_disk_by_now_is_not_lost(failed: FakeCluster, log_dir: LogDir) -> None:
-    """After the restart a replica may have been made anew there: with that the broker was in sync."""
+    """After the restart a replica may have been recreated there, and the broker was in sync with it."""
     log_dir()
     failed.behind |= {(1, "orders", 0)}
     both = {"/data/1": mount(*OURS, "orders-0", "orders-2"), "/data/2": mount()}
@@ -250,8 +250,8 @@ def test_another_request_is_refused_while_one_is_interrupted(failed: FakeCluster
     )
 
 
-def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
-    """Whichever disk it was, which may be out of the inventory by now; another one is taken in then."""
+def test_an_interrupted_run_is_canceled(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """Whatever disk it was, even if it is not in the inventory any more; then another disk can be replaced."""
     failed.told = {"2": {"leader.replication.throttled.rate": "7"}}
     assert log_dir(question="cancel", broker=-1, log_dir="", mounts={})["changed"] is False
     log_dir()
@@ -265,7 +265,7 @@ def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir
 
 
 def test_a_log_dir_that_was_taken_out_and_still_fails_is_named(failed: FakeCluster, log_dir: LogDir) -> None:
-    """As one that is declared does: until site.yml has run, the broker has it, and makes no replica anew beside it."""
+    """Like a declared one: until site.yml has run, the broker has it, and recreates no replica."""
     mounts = {"/data/1": mount(*OURS), "/data/2": mount(), "/data/9": {"mounted": True, "error": "EIO"}}
     assert "/data/9 of broker 3 fails, too (EIO)" in log_dir(mounts=mounts)["msg"]
 

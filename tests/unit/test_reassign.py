@@ -1,4 +1,4 @@
-"""The module kafka_reassign against brokers that speak Kafka's protocol: planned, moved, gone on with, put back."""
+"""The module kafka_reassign against brokers that speak Kafka's protocol: plans, runs, throttles and refusals."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ pytest_plugins = ["unit.reassigning"]
 
 
 def test_drained(six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check mode says what is then done; limits are there while it moves, and gone afterwards."""
+    """Check mode predicts the run; throttles are set while replicas move, and removed afterwards."""
     planned = reassign(check_mode=True, drain=[3])
     assert six.written == [] and records(tmp_path) == []
     seen: list[Any] = []
@@ -43,7 +43,7 @@ def test_drained(six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypat
     assert (again["changed"], again["plan"]) == (False, ["drain=3: nothing to move"])
 
 
-def test_what_others_limit_stays(six: FakeCluster, reassign: Reassign) -> None:
+def test_throttles_of_other_tools_stay(six: FakeCluster, reassign: Reassign) -> None:
     six.configs = {"orders": {LEADER: "0:9", FOLLOWER: "*"}}
     six.told = {"4": {"leader.replication.throttled.rate": "7"}}
     assert reassign(drain=[3])["changed"]
@@ -53,12 +53,12 @@ def test_what_others_limit_stays(six: FakeCluster, reassign: Reassign) -> None:
     )
 
 
-def test_without_a_limit_none_is_set(six: FakeCluster, reassign: Reassign) -> None:
+def test_an_unlimited_rate_sets_no_throttle(six: FakeCluster, reassign: Reassign) -> None:
     assert reassign(drain=[3], rate="unlimited")["changed"]
     assert six.written == ["move orders-1 to [4, 5]"]
 
 
-def test_progress_is_said(six: FakeCluster, reassign: Reassign) -> None:
+def test_progress_is_reported(six: FakeCluster, reassign: Reassign) -> None:
     six.stuck = {"orders"}
     (words,) = reassign(pause=1, drain=[3])["waiting"]["what"]
     assert words.startswith("0 of 1 partitions, 0 B of 5.0 MiB")
@@ -71,7 +71,7 @@ def test_a_rate_may_be_raised_on_the_way(six: FakeCluster, reassign: Reassign) -
     assert {rate for rates in six.told.values() for rate in rates.values()} == {"80000000"}
 
 
-def test_everything_that_is_wrong_is_said_together(six: FakeCluster, reassign: Reassign) -> None:
+def test_all_refusals_are_reported_together(six: FakeCluster, reassign: Reassign) -> None:
     six.down = {2}
     six.moving = {"other": [0]}
     wrong = reassign(add=[9], topic=["nope"])["msg"]
@@ -82,7 +82,7 @@ def test_everything_that_is_wrong_is_said_together(six: FakeCluster, reassign: R
 
 
 def test_a_dead_broker_is_drained(six: FakeCluster, reassign: Reassign) -> None:
-    """That its partitions lack a replica is what is to be mended."""
+    """Its partitions are under-replicated, and the drain corrects that."""
     six.down = {3}
     assert reassign(drain=[3])["moved"] == ["orders-1"]
     assert six.topics["orders"] == [[1, 2], [4, 5]]
@@ -125,7 +125,7 @@ def test_replicas_that_are_taken_away_are_counted(six: FakeCluster, reassign: Re
 
 
 def test_a_third_replica(six: FakeCluster, reassign: Reassign) -> None:
-    """In the rack that has none."""
+    """In the rack without one."""
     assert reassign(replication_factor=3, topic=["orders"])["moved"] == ["orders-0", "orders-1"]
     racks = [sorted(six.racks[broker] for broker in replicas) for replicas in six.topics["orders"]]
     assert racks == [["a", "b", "c"], ["a", "b", "c"]]
@@ -160,8 +160,8 @@ def test_mistakes(six: FakeCluster, reassign: Reassign, options: dict[str, Any],
 
 
 @pytest.mark.parametrize("moving", [False, True])
-def test_a_limit_that_was_left_is_told_but_while_something_moves(six: FakeCluster, moving: bool) -> None:
-    """By broker; what holds for all of them was meant."""
+def test_a_throttle_that_was_left_is_reported_unless_replicas_move(six: FakeCluster, moving: bool) -> None:
+    """By broker. A default for all brokers is intended, and not reported."""
     six.told = {"2": {"leader.replication.throttled.rate": "5"}, "": {"follower.replication.throttled.rate": "6"}}
     six.moving = {"orders": [0]} if moving else {}
     with brokers(six) as servers:

@@ -1,4 +1,4 @@
-"""What people and clusters do to moves at the wrong moment: no wrong plan, a clear error each, and no limit is left."""
+"""Mistakes of users and failures of clusters at the wrong moment: each gives a clear error, and no throttle is left."""
 
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ pytest_plugins = ["unit.reassigning"]
         ),
     ],
 )
-def test_what_is_typed_wrong(options: dict[str, Any], words: list[str], six: FakeCluster, reassign: Reassign) -> None:
+def test_wrong_options(options: dict[str, Any], words: list[str], six: FakeCluster, reassign: Reassign) -> None:
     answer = reassign(**options)
     assert answer["failed"]
     assert [text for text in words if text not in answer["msg"]] == []
@@ -60,7 +60,7 @@ def test_what_is_typed_wrong(options: dict[str, Any], words: list[str], six: Fak
 
 
 def test_the_last_broker_of_a_rack(six: FakeCluster, reassign: Reassign) -> None:
-    """It stays where that would leave partitions without a rack, unless that is said; others go where they can."""
+    """It is not emptied if partitions would lose a rack, unless `fewer_racks` is set; other topics move."""
     six.topics["orders"], inventory = [[1, 2, 3]], [{"id": one, "rack": rack} for one, rack in six.racks.items()]
     refused = reassign(drain=[3, 6], brokers=inventory)["msg"]
     assert "1 partition (orders-0) would be in fewer racks than now, without rack c" in refused and six.written == []
@@ -69,7 +69,7 @@ def test_the_last_broker_of_a_rack(six: FakeCluster, reassign: Reassign) -> None
 
 
 def test_names_of_topics_may_have_spaces_around(six: FakeCluster, reassign: Reassign) -> None:
-    """Twice the same is once."""
+    """A name that is given twice counts once."""
     planned = reassign(check_mode=True, drain=[3], topic=[" orders", "orders ", "other"])
     assert planned["plan"][0].startswith("drain=3 topic=orders,other: 1 partitions change")
 
@@ -89,8 +89,8 @@ def test_internal_topics_move_as_others(six: FakeCluster, reassign: Reassign) ->
 
 
 @pytest.mark.parametrize("leaving", [{"drain": [3]}, {"leaders": True}])
-def test_a_disk_that_was_given_up_is_named(leaving: dict[str, Any], six: FakeCluster, reassign: Reassign) -> None:
-    """To wait for its broker to come in sync would be for ever; to drain that very one is what mends it."""
+def test_an_offline_log_dir_is_named(leaving: dict[str, Any], six: FakeCluster, reassign: Reassign) -> None:
+    """Waiting for its broker to come in sync would never end; draining that broker helps."""
     six.given_up = {2: ["/data/1"]}
     six.says = {broker: metadata_without(six, 2) for broker in six.racks}
     reason = "broker 2 has the offline log dir /data/1; repair the disk and restart it"
@@ -99,7 +99,7 @@ def test_a_disk_that_was_given_up_is_named(leaving: dict[str, Any], six: FakeClu
 
 
 def metadata_without(six: FakeCluster, broker: int) -> dict[str, Any]:
-    """Return topics as brokers say them while one is in sync with nothing."""
+    """Return the metadata of topics while one broker is in sync with nothing."""
     return {
         "topics": [
             {
@@ -122,7 +122,7 @@ def metadata_without(six: FakeCluster, broker: int) -> dict[str, Any]:
     }
 
 
-def test_who_gets_a_replica_gives_up_its_disk(six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
+def test_the_disk_of_a_target_fails(six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
     six.stuck = {"orders"}
     answer = reassign(pause=1, drain=[3])
     six.given_up = {5: ["/data/1"]}
@@ -135,7 +135,7 @@ def test_who_gets_a_replica_gives_up_its_disk(six: FakeCluster, reassign: Reassi
 def test_a_topic_that_is_deleted_while_it_moves(
     cancel: bool, six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """The rest goes on, or goes back; no limit is left on brokers."""
+    """The other moves end, or are reverted; no throttle is left on brokers."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     del six.topics["orders"], six.under_way["orders", 1]
     six.configs.pop("orders")
@@ -159,7 +159,7 @@ def test_a_partition_without_a_leader_is_refused_even_where_its_broker_is_draine
 
 
 def test_leaders_with_a_broker_down(six: FakeCluster, reassign: Reassign) -> None:
-    """Refused where partitions lack it; one that holds nothing leads nothing, and no limit is set."""
+    """Refused if partitions miss it. A broker without replicas leads nothing; no throttle is set."""
     six.topics, six.down = {"orders": [[1, 2]] * 4}, {6}
     assert len(reassign(leaders=True, rate="")["moved"]) == 2
     assert sorted(replicas[0] for replicas in six.topics["orders"]) == [1, 1, 2, 2]
@@ -170,7 +170,7 @@ def test_leaders_with_a_broker_down(six: FakeCluster, reassign: Reassign) -> Non
 
 
 def test_cancel_where_nothing_is_begun(six: FakeCluster, reassign: Reassign) -> None:
-    """What somebody else moves is not touched."""
+    """Reassignments of another tool stay."""
     assert reassign(cancel=True, rate="")["plan"] == ["cancel=true: nothing to move"]
     six.moving = {"other": [0]}
     assert (
@@ -181,7 +181,7 @@ def test_cancel_where_nothing_is_begun(six: FakeCluster, reassign: Reassign) -> 
 
 
 def test_cancel_before_anything_moved(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """As where the control node died when it had printed the plan: limits were set, and are taken back."""
+    """The control node died after it had printed the plan: throttles were set, and are removed."""
     six.told = {"4": {"leader.replication.throttled.rate": "7"}}
     reassign(once=True, pause=1, drain=[3])
     assert limits(six) != ({}, {"4": {"leader.replication.throttled.rate": "7"}})
@@ -191,8 +191,8 @@ def test_cancel_before_anything_moved(six: FakeCluster, reassign: Reassign, tmp_
     assert records(tmp_path) == []
 
 
-def test_limits_that_cannot_be_set_are_taken_back(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """One broker refuses: nothing moves, the plan is answered, and a cancel leaves nothing."""
+def test_throttles_that_cannot_be_set_are_removed(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """One broker rejects them: nothing moves, the answer contains the plan, and a cancel removes everything."""
     six.refused = {"5": "no"}
     answer = reassign(pause=1, drain=[3])
     assert answer["failed"] and "broker 5: no" in answer["msg"] and "orders-1" in answer["plan"][2]
@@ -209,7 +209,7 @@ def test_a_limit_of_all_brokers_stays(six: FakeCluster, reassign: Reassign) -> N
 
 
 def test_a_dead_broker_that_holds_nothing(six: FakeCluster, reassign: Reassign) -> None:
-    """It has nothing to give, and keeps nobody from having more."""
+    """There is nothing to drain from it, and a rebalance ignores it."""
     six.topics, six.down = {"orders": [[1, 2], [1, 2]]}, {6}
     assert "broker 6 is not registered, and no partition has a replica there" in reassign(drain=[6])["msg"]
     assert reassign(rebalance=True)["changed"]
@@ -217,7 +217,7 @@ def test_a_dead_broker_that_holds_nothing(six: FakeCluster, reassign: Reassign) 
 
 
 def test_a_controller_that_has_just_started_is_not_believed(six: FakeCluster, reassign: Reassign) -> None:
-    """It names no partitions; that nothing has to be moved from a broker would be taken for leave to remove it."""
+    """It lists no partitions: "nothing to move" would mean that the broker to drain can be removed."""
     six.says = {broker: {"topics": []} for broker in six.racks}
     answer = reassign(drain=[3])
     assert answer["failed"]

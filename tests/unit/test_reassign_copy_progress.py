@@ -1,4 +1,4 @@
-"""Whether a run of moves comes on: what arrives is seen by its bytes, and what keeps it is named."""
+"""Progress of a run in bytes, and the reasons for a copy that is stuck or too slow."""
 
 import re
 from pathlib import Path
@@ -22,8 +22,8 @@ def part(six: FakeCluster, reassign: Reassign, waited: Any = None, **options: An
     return reassign(pause=1, drain=[3], **options, **({"waited": waited} if waited else {}))
 
 
-def test_a_partition_that_grows_beyond_its_plan_comes_on(six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
-    """Its bytes go on to arrive after as many have as there were at first: for an hour, that is no stall."""
+def test_a_partition_that_grows_beyond_its_plan_is_no_stall(six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
+    """More bytes arrive than the partition had at first, for an hour: that is no stall."""
     six.sizes["orders", 1] = 5 * MIB
     answer = part(six, reassign)
     six.sizes["orders", 1] = 500 * MIB
@@ -34,10 +34,10 @@ def test_a_partition_that_grows_beyond_its_plan_comes_on(six: FakeCluster, reass
         assert answer["waiting"]["what"][0].startswith(f"0 of 1 partitions, {arrived}.0 MiB of 500.0 MiB")
 
 
-def test_what_does_not_come_is_named_and_ends_a_run(
+def test_a_stuck_copy_is_named_and_ends_a_run(
     six: FakeCluster, reassign: Reassign, clock: Clock, tmp_path: Path
 ) -> None:
-    """The replica, who gets it and who sends it; limits and record stay, for what is done next."""
+    """The message names the replica, its broker and the leader; throttles and record stay."""
     six.come[NEW] = MIB
     answer = part(six, reassign)
     clock.at += 100
@@ -66,7 +66,7 @@ def test_what_does_not_come_is_named_and_ends_a_run(
         ),
     ],
 )
-def test_why_nothing_comes(cause: str, words: str, six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
+def test_why_a_copy_is_stuck(cause: str, words: str, six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
     answer = part(six, reassign)
     if cause == "limit":
         six.told["5"]["follower.replication.throttled.rate"] = "7"
@@ -77,10 +77,10 @@ def test_why_nothing_comes(cause: str, words: str, six: FakeCluster, reassign: R
     assert f"orders-1 on broker 5 receives no data and has 0 B of 5.0 MiB: {words}" in said
 
 
-def test_one_that_is_away_does_not_hide_what_comes_to_others(
+def test_a_broker_that_is_down_does_not_hide_progress_of_others(
     six: FakeCluster, reassign: Reassign, clock: Clock
 ) -> None:
-    """Broker 6 dies; what broker 5 gets is seen to arrive."""
+    """Broker 6 dies; progress of the copy to broker 5 is still reported."""
     six.stuck, asked = {"orders"}, ["3:5", "1:6"]
     answer = reassign(pause=1, replace=asked)
     six.down = {6}
@@ -91,10 +91,10 @@ def test_one_that_is_away_does_not_hide_what_comes_to_others(
         assert f"{arrived}.0 MiB of 8.0 MiB" in answer["waiting"]["what"][0]
 
 
-def test_a_rate_below_what_is_written_is_said_and_ends_a_run(
+def test_a_rate_below_the_write_rate_is_reported_and_ends_a_run(
     six: FakeCluster, reassign: Reassign, clock: Clock, tmp_path: Path
 ) -> None:
-    """2.9 MB a second are written, at 1 MB a second: bytes arrive, and what lacks becomes more."""
+    """2.9 MB/s are written at a rate of 1 MB/s: bytes arrive, but the copy falls behind."""
     six.sizes["orders", 1] = 5_000_000
     answer = part(six, reassign, rate="1MB")
     never = (

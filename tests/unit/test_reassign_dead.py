@@ -1,4 +1,4 @@
-"""A cancel and brokers or disks that die: it ends without them, and calls nothing off that one replica alone has."""
+"""A cancel ends without brokers or disks that die, and cancels no move whose added replica alone is in sync."""
 
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ def arrived(six: FakeCluster, reassign: Reassign) -> None:
     assert six.topics == {"orders": [[1, 2], [4, 6]], "other": [[2, 6]]}
 
 
-def test_what_is_added_and_alone_in_sync_is_not_called_off(
+def test_a_move_whose_added_replica_alone_is_in_sync_is_not_canceled(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """Kafka would delete it. Broker 4 dies, 6 comes in sync, 3 dies; what else is on the move goes back meanwhile."""
+    """Kafka would delete that replica. Broker 4 dies, 6 comes in sync, 3 dies; other moves are reverted meanwhile."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     for down in ({4}, {4, 3}):
         six.down = down
@@ -32,17 +32,17 @@ def test_what_is_added_and_alone_in_sync_is_not_called_off(
     assert f"note: {HELD}" in reassign(cancel=True, rate="", check_mode=True)["plan"]
     answer = cancel(400, cancel(0, cancel(0, cancel())))
     assert HELD in answer["waiting"]["what"][0]
-    assert six.topics["other"] == [[5, 6]] and six.written.count("call off orders-1") == 0
+    assert six.topics["other"] == [[5, 6]] and six.written.count("cancel orders-1") == 0
     six.down = {4}
     done = cancel(0, cancel(0, answer))
     assert sorted(done["moved"]) == ["orders-1", "other-0"] and not records(tmp_path)
-    assert six.topics["orders"][1] == [4, 3] and six.written.count("call off orders-1") == 1
+    assert six.topics["orders"][1] == [4, 3] and six.written.count("cancel orders-1") == 1
 
 
-def test_what_is_copied_back_and_alone_in_sync_is_not_called_off(
+def test_a_revert_whose_added_replica_alone_is_in_sync_is_not_canceled(
     six: FakeCluster, reassign: Reassign, cancel: Later
 ) -> None:
-    """However long those are away that it keeps, and that it had."""
+    """However long the brokers are away that the partition keeps, and that it had."""
     arrived(six, reassign)
     six.stuck = {"orders"}
     answer = cancel(0, cancel())
@@ -58,14 +58,14 @@ def test_what_is_copied_back_and_alone_in_sync_is_not_called_off(
     )
     six.down = {6}
     assert "orders-1" in cancel(0, cancel(0, answer))["moved"]
-    assert six.topics["orders"][1] == [4, 3] and "call off orders-1" not in six.written
+    assert six.topics["orders"][1] == [4, 3] and "cancel orders-1" not in six.written
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_broker_that_is_kept_keeps_no_cancel_from_its_end(
+def test_a_cancel_ends_without_a_broker_that_keeps_a_replica(
     begun: bool, six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """It counts as one that is added: Kafka ends no move without it. Then it can be drained."""
+    """Kafka ends no move without it, as without an added one. Afterwards the broker can be drained."""
     arrived(six, reassign)
     six.stuck, six.down = {"orders"}, set() if begun else {4}
     answer = cancel(0, cancel())
@@ -74,14 +74,14 @@ def test_a_broker_that_is_kept_keeps_no_cancel_from_its_end(
     done = cancel(0, cancel(301, cancel(0, answer)))
     assert (done["moved"], KEEPS in done["notes"], records(tmp_path)) == (["other-0"], True, [])
     assert {*six.topics["orders"][1]} == {4, 6} and not six.under_way
-    assert six.written.count("call off orders-1") == begun
+    assert six.written.count("cancel orders-1") == begun
     assert reassign(drain=[4])["moved"] == ["orders-1"] and not limits(six)[0]
 
 
-def test_a_number_of_replicas_goes_back_without_a_broker_that_is_kept(
+def test_a_cancel_of_more_replicas_ends_without_a_broker_that_keeps_one(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """What was to lose a replica again keeps all that it has."""
+    """A partition that would lose a replica again keeps all of them."""
     six.topics = {"orders": [[1, 2]], "other": [[5, 6]]}
     interrupted(six, reassign, replication_factor=3, topic=["orders", "other"])
     six.arrive()
@@ -91,7 +91,7 @@ def test_a_number_of_replicas_goes_back_without_a_broker_that_is_kept(
     assert six.topics == {"orders": [three], "other": [[5, 6]]} and len(three) == 3 and not six.under_way
 
 
-def test_a_new_order_needs_nobody(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
+def test_a_new_order_needs_no_broker(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
     six.topics = {"orders": [[1, 2], [1, 2]], "other": [[1, 2]]}
     interrupted(six, reassign, leaders=True, rate="")
     six.arrive()
@@ -99,10 +99,10 @@ def test_a_new_order_needs_nobody(six: FakeCluster, reassign: Reassign, cancel: 
     assert cancel(0, cancel())["moved"] != [] and six.topics["orders"] == [[1, 2], [1, 2]]
 
 
-def test_a_disk_that_is_kept_keeps_no_cancel_from_its_end(
+def test_a_cancel_ends_without_a_disk_that_keeps_a_replica(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """Broker 4 lives on without it."""
+    """Broker 4 serves from its other log dirs."""
     arrived(six, reassign)
     six.stuck = {"orders"}
     answer = cancel(0, cancel())
@@ -117,20 +117,20 @@ def test_a_disk_that_is_kept_keeps_no_cancel_from_its_end(
 
 
 def test_a_disk_that_dies_while_it_is_copied_back_to(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
-    """What is called off for it is not begun again by the same run: the broker would not take it."""
+    """The same run does not start a move again that it canceled for that disk: the broker would reject it."""
     arrived(six, reassign)
     six.stuck = {"orders"}
     answer = cancel(0, cancel())
     six.given_up = {3: ["/data/1"]}
     done = cancel(0, cancel(0, cancel(301, cancel(0, answer))))
     assert "1 partition (orders-1) not reverted: broker 3 has the offline log dir /data/1" in done["notes"]
-    assert six.written.count("move orders-1 to [4, 3]") == six.written.count("call off orders-1") == 1
+    assert six.written.count("move orders-1 to [4, 3]") == six.written.count("cancel orders-1") == 1
 
 
 def test_a_cancel_that_is_run_again_while_a_broker_restarts(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """What is to go back to it is not forgotten for that; so it is where the cancel begins then."""
+    """Moves back to that broker are kept, also if the cancel starts while it is down."""
     arrived(six, reassign)
     six.down = {5}
     cancel()
@@ -141,10 +141,8 @@ def test_a_cancel_that_is_run_again_while_a_broker_restarts(
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
 
 
-def test_who_is_away_and_wanted_by_nothing_more_is_not_told(
-    six: FakeCluster, reassign: Reassign, cancel: Later
-) -> None:
-    """All that was to go back to broker 5 is there."""
+def test_a_broker_that_no_move_needs_is_not_reported(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
+    """All replicas have been moved back to broker 5."""
     arrived(six, reassign)
     six.stuck = {"orders"}
     answer = cancel(0, cancel(0, cancel()))
@@ -167,7 +165,7 @@ def part(reassign: Reassign, waited: Any, **asked: Any) -> dict[str, Any]:
 def test_a_run_names_the_broker_that_is_kept_and_away(
     asked: dict[str, Any], before: list[list[int]], who: str, six: FakeCluster, reassign: Reassign, clock: Clock
 ) -> None:
-    """And not who gets a replica, and has it; again, the same is refused with it."""
+    """It does not name the broker that received its replica. The same request again is refused and names the broker."""
     six.topics["orders"], six.stuck = before, {"orders"}
     answer = part(reassign, part(reassign, reassign(once=True, pause=1, **asked), **asked), **asked)
     ((_, target),) = six.under_way.items()

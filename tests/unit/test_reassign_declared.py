@@ -1,4 +1,4 @@
-"""Topics get as many replicas as are declared: all that differ, in one plan of the module kafka_reassign."""
+"""The request `declared`: topics get their declared number of replicas, all in one plan."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def topics(**factors: int) -> Declared:
 
 @pytest.fixture
 def three(six: FakeCluster) -> FakeCluster:
-    """The same six brokers with a topic more, that is as declared."""
+    """The same six brokers with one more topic, which has its declared number of replicas."""
     six.topics["same"] = [[6, 5]]
     six.sizes["other", 0] = MIB
     return six
@@ -34,7 +34,7 @@ BOTH = topics(orders=3, other=1, same=2)
 
 
 def test_all_that_differ_are_one_plan(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """One gets a replica, one loses one; what is as declared stays in its order, and is not even named."""
+    """One topic gets a replica, one loses one; a topic with the declared number stays and is not named."""
     planned = reassign(check_mode=True, declared=BOTH)
     assert three.written == [] and records(tmp_path) == []
     assert planned["moved"] == ["orders-0", "orders-1", "other-0"]
@@ -51,16 +51,16 @@ def test_all_that_differ_are_one_plan(three: FakeCluster, reassign: Reassign, tm
     assert (again["changed"], again["plan"]) == (False, ["declared=true: nothing to move"])
 
 
-def test_nothing_to_do_is_said_whatever_else_is_wrong(three: FakeCluster, reassign: Reassign) -> None:
-    """A broker that is down keeps nobody from hearing that all is as declared; nor is an empty list no request."""
+def test_nothing_to_do_is_reported_whatever_else_is_wrong(three: FakeCluster, reassign: Reassign) -> None:
+    """Although a broker is down, the run reports that all is as declared. An empty list is a request, too."""
     three.down = {2}
     for declared in (topics(orders=2, same=2), []):
         answer = reassign(declared=declared)
         assert (answer["changed"], answer["plan"]) == (False, ["declared=true: nothing to move"])
 
 
-def test_what_is_not_there_is_left_to_resources_yml(three: FakeCluster, reassign: Reassign) -> None:
-    """And said: in the one line where nothing is to be moved, as a note of the plan otherwise."""
+def test_missing_topics_are_left_to_resources_yml(three: FakeCluster, reassign: Reassign) -> None:
+    """It is reported in the only line if nothing moves, otherwise as a note of the plan."""
     note = "2 topics (new, newer) are declared but do not exist: resources.yml creates them"
     planned = reassign(check_mode=True, declared=[*BOTH, *topics(new=3, newer=3)])
     assert f"note: {note}" in planned["plan"] and planned["moved"] == ["orders-0", "orders-1", "other-0"]
@@ -73,8 +73,8 @@ def test_what_is_not_there_is_left_to_resources_yml(three: FakeCluster, reassign
     ]
 
 
-def test_what_nobody_manages_has_what_it_has(three: FakeCluster, reassign: Reassign) -> None:
-    """As what is to be deleted, and what says no number."""
+def test_unmanaged_topics_keep_their_replicas(three: FakeCluster, reassign: Reassign) -> None:
+    """The same holds for absent topics, and for topics without a declared number."""
     (orders, other, same) = topics(orders=3, other=1, same=3)
     declared = [{**orders, "manage": False}, {**other, "state": "absent"}, {**same, "replication_factor": None}]
     assert reassign(declared=declared)["plan"] == ["declared=true: nothing to move"]
@@ -89,7 +89,7 @@ def test_some_of_them(three: FakeCluster, reassign: Reassign) -> None:
 
 
 def test_partitions_that_differ_among_themselves(three: FakeCluster, reassign: Reassign) -> None:
-    """As a run that ended half way leaves them: the one that lacks a replica gets it."""
+    """An interrupted run may leave them so: the partition with too few replicas gets one."""
     three.topics["orders"] = [[1, 2, 3], [4, 3]]
     assert reassign(declared=topics(orders=3))["moved"] == ["orders-1"]
     assert three.topics["orders"][0] == [1, 2, 3]
@@ -119,7 +119,7 @@ def test_refused(three: FakeCluster, reassign: Reassign, options: dict[str, Any]
 
 
 def test_fewer_replicas_than_a_topic_needs_are_refused(three: FakeCluster, reassign: Reassign) -> None:
-    """resources.yml refuses the same topic for its replicas: who goes first is said."""
+    """resources.yml refuses the same topic for its number of replicas, so the message names the order of steps."""
     three.configs = {"other": {"min.insync.replicas": "2"}, "same": {"min.insync.replicas": "5"}}
     assert (
         "topic other: min.insync.replicas 2 with 1 replicas: nothing could be written; say min.insync.replicas 1, or "
@@ -128,8 +128,8 @@ def test_fewer_replicas_than_a_topic_needs_are_refused(three: FakeCluster, reass
     assert "topic same" not in refused and three.written == []
 
 
-def test_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """It is known by its words; any other request is refused, the same of another choice of topics, too."""
+def test_resumed(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """It is resumed by the same request; any other request is refused, also `declared` with other topics."""
     interrupted(three, reassign, declared=BOTH)
     assert three.topics["other"] == [[5]] and three.topics["orders"] == [[1, 2], [4, 3]]
     for other in ({"drain": [3]}, {"declared": BOTH, "topic": ["orders"]}):
@@ -146,14 +146,14 @@ def test_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) ->
     assert (limits(three), records(tmp_path)) == (({}, {}), [])
 
 
-def test_going_on_asks_of_its_own_topics_alone(three: FakeCluster, reassign: Reassign) -> None:
+def test_resuming_checks_its_own_topics_alone(three: FakeCluster, reassign: Reassign) -> None:
     interrupted(three, reassign, declared=BOTH)
     three.configs["same"] = {"min.insync.replicas": "5"}
     assert reassign(declared=BOTH)["moved"] == ["orders-0", "orders-1", "other-0"]
 
 
-def test_put_back(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """What had lost a replica has it again."""
+def test_reverted(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """The topic that had lost a replica gets it back."""
     interrupted(three, reassign, declared=BOTH)
     assert reassign(cancel=True, rate="")["notes"] == []
     assert three.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]], "same": [[6, 5]]}
@@ -164,10 +164,10 @@ def test_put_back(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> Non
     ("declared", "now"),
     [(topics(orders=2, other=1, same=2), "2 are"), (topics(other=1, same=2), "none is")],
 )
-def test_a_declaration_that_has_changed_meanwhile(
+def test_a_changed_declaration_is_refused(
     declared: Declared, now: str, three: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """What was begun is not what is wanted any more: it is said, and nothing is written."""
+    """The run would not produce the declared state any more: it is refused, and nothing is written."""
     interrupted(three, reassign, declared=BOTH)
     before = list(three.written)
     for check_mode in (True, False):
@@ -180,8 +180,8 @@ def test_a_declaration_that_has_changed_meanwhile(
     assert reassign(declared=BOTH)["moved"] == ["orders-0", "orders-1", "other-0"]
 
 
-def test_what_is_declared_since_an_interruption_is_told(three: FakeCluster, reassign: Reassign) -> None:
-    """What had arrived may be declared otherwise by then; the run that was begun ends first."""
+def test_a_declaration_since_the_interruption_is_reported(three: FakeCluster, reassign: Reassign) -> None:
+    """Topics that are already moved may have another declaration by then; the interrupted run ends first."""
     interrupted(three, reassign, declared=BOTH)
     now = topics(orders=3, other=2, same=1)
     planned = reassign(check_mode=True, declared=now)["plan"]
@@ -191,8 +191,8 @@ def test_what_is_declared_since_an_interruption_is_told(three: FakeCluster, reas
     assert [len(three.topics[name][0]) for name in ("orders", "other", "same")] == [3, 2, 1]
 
 
-def test_partitions_that_come_meanwhile_are_told(three: FakeCluster, reassign: Reassign) -> None:
-    """They have as many replicas as the topic had."""
+def test_partitions_that_are_created_meanwhile_are_reported(three: FakeCluster, reassign: Reassign) -> None:
+    """They have the topic's former number of replicas."""
     interrupted(three, reassign, declared=BOTH)
     three.topics["orders"].append([3, 4])
     assert reassign(declared=BOTH)["notes"] == [
@@ -203,7 +203,7 @@ def test_partitions_that_come_meanwhile_are_told(three: FakeCluster, reassign: R
 
 
 def test_a_record_of_an_earlier_version(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """It says nothing of declared topics."""
+    """It has no key for declared topics."""
     interrupted(three, reassign, replication_factor=3, topic=["orders", "other"])
     (path,) = (tmp_path / "state").iterdir()
     path.write_text(json.dumps({key: one for key, one in json.loads(path.read_text()).items() if key != "factors"}))
@@ -211,8 +211,8 @@ def test_a_record_of_an_earlier_version(three: FakeCluster, reassign: Reassign, 
     assert records(tmp_path) == []
 
 
-def test_what_is_exported_is_as_declared(run: Run, cluster: FakeCluster, clock: Clock, tmp_path: Path) -> None:
-    """Nothing moves for it; more replicas than that are copied, and are what an export says then."""
+def test_an_export_agrees_with_the_cluster(run: Run, cluster: FakeCluster, clock: Clock, tmp_path: Path) -> None:
+    """Nothing moves after an export. A higher declared number is copied, and then exported."""
     cluster.topics, cluster.configs = {"orders": [[1, 2], [2, 3]]}, {"orders": {"min.insync.replicas": "1"}}
     resolved = FilterModule().filters()["resolved_topics"]
 

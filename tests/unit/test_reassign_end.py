@@ -1,4 +1,4 @@
-"""A run of moves ends where all is as it was to be, by the word of the controller, and not before."""
+"""A run ends when the controller reports the planned replicas, all in sync, and not before."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ BEFORE = {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
 
 
 def stale(topics: dict[str, list[list[int]]]) -> Callable[[Metadata], Metadata]:
-    """Return what a broker says that heard nothing of the controller since then."""
+    """Return the metadata of a broker that has not heard from the controller since then."""
 
     def words(known: Metadata) -> Metadata:
         held = {(one.topic, one.number): tuple(topics[one.topic][one.number]) for one in known.partitions}
@@ -28,10 +28,10 @@ def stale(topics: dict[str, list[list[int]]]) -> Callable[[Metadata], Metadata]:
     return words
 
 
-def test_the_word_of_a_stale_broker_ends_no_run(
+def test_stale_metadata_ends_no_run(
     six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says that all is back where it was; the record of what is not would be forgotten for that."""
+    """By its metadata everything is reverted; if it were trusted, the record would be deleted too early."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.arrive()
     with says(monkeypatch, stale(BEFORE)):
@@ -54,8 +54,8 @@ MOVE = Move("t", 0, (1, 2), (1, 3), 5)
         ((), []),
     ],
 )
-def test_what_is_elsewhere_in_the_end(replicas: tuple[int, ...], wrong: list[str]) -> None:
-    """Somebody else's brokers, and a topic that is no more, are for a note."""
+def test_partitions_elsewhere_at_the_end(replicas: tuple[int, ...], wrong: list[str]) -> None:
+    """Brokers that another tool chose, and deleted topics, only give a note."""
     partitions = [Partition("t", 0, 1, replicas, replicas)] if replicas else []
     there = Metadata("c", 1, dict.fromkeys((1, 2, 3, 9), ("h", 1)), partitions)
     made = Record("drain=2", (2,), None, (MOVE,))
@@ -73,10 +73,10 @@ def test_what_is_elsewhere_in_the_end(replicas: tuple[int, ...], wrong: list[str
         (3, (3,), True, [], [3]),  # nobody leads it: 1 and 4 come in sync with broker 3 alone
     ],
 )
-def test_who_is_down_in_the_end(
+def test_brokers_down_at_the_end(
     leader: int, isr: tuple[int, ...], back: bool, wrong: list[str], away: list[int]
 ) -> None:
-    """It is told, and waited for by nobody; who lags is waited for, but where nobody could send it."""
+    """It is reported and not waited for. A replica that lags is waited for, unless its partition has no leader."""
     replicas = (1, 3) if 4 not in isr and not wrong and leader == 1 else (1, 3, 4)
     down = {3} if away else set[int]()
     there = Metadata(
@@ -93,7 +93,7 @@ def test_who_is_down_in_the_end(
 def test_a_follower_that_is_out_of_sync_for_a_moment_is_waited_for(
     six: FakeCluster, reassign: Reassign, clock: Clock, tmp_path: Path
 ) -> None:
-    """With its limits: it copies still. After some minutes of it the run ends with that."""
+    """The throttles stay, because it still copies. After some minutes the run fails with that."""
     interrupted(six, reassign, drain=[3])
     six.arrive()
     six.behind = {(4, "orders", 1)}

@@ -1,4 +1,4 @@
-"""Whether a move can end with whom there is, and whether a call-off would delete all that is in sync; pure."""
+"""Whether a move can end with the brokers that are up, and whether its cancel would delete all in-sync replicas."""
 
 import pytest
 
@@ -25,7 +25,7 @@ UNDER_WAY = Running((4, 6, 3), (6,), (3,))
         ((3, 4), 3, (3,), {4}, {}, {}),  # another order of the same
     ],
 )
-def test_what_a_move_lacks(
+def test_what_is_missing_for_a_move(
     after: tuple[int, ...],
     leader: int,
     isr: tuple[int, ...],
@@ -54,7 +54,7 @@ def test_what_a_move_lacks(
         (-1, (3,), {3, 4}, ""),  # nothing of what it would delete is in sync
     ],
 )
-def test_what_a_call_off_would_delete(leader: int, isr: tuple[int, ...], down: set[int], kept: str) -> None:
+def test_what_a_cancel_would_delete(leader: int, isr: tuple[int, ...], down: set[int], kept: str) -> None:
     one = Partition("t", 0, leader, (4, 6, 3), isr)
     found = outlook(MOVE, one, {3, 4, 6} - down, {}, UNDER_WAY)
     assert found.not_canceled == (f"t-0 is not canceled: {kept}" if kept else "")

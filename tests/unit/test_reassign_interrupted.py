@@ -1,4 +1,4 @@
-"""Runs of the module kafka_reassign that were interrupted, disturbed or called off, and what they leave."""
+"""Runs of the module kafka_reassign that are interrupted, disturbed or canceled, and what they leave."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +11,8 @@ from unit.reassigning import MIB, RATES, Later, Reassign, interrupted, limits, r
 pytest_plugins = ["unit.reassigning"]
 
 
-def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """It is recognised by what was asked for, and says what is left; another one is refused."""
+def test_an_interrupted_run_is_resumed(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """The same request resumes it and names the remaining moves; any other request is refused."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert six.topics["other"] == [[2, 6]] and six.topics["orders"] == [[1, 2], [4, 3]]
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
@@ -28,8 +28,8 @@ def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign
     assert (limits(six), records(tmp_path)) == (({}, {}), [])
 
 
-def test_what_comes_to_a_broker_that_is_drained_is_told(six: FakeCluster, reassign: Reassign) -> None:
-    """A topic that is made meanwhile may be placed there."""
+def test_a_new_replica_on_a_drained_broker_is_reported(six: FakeCluster, reassign: Reassign) -> None:
+    """Kafka may place a topic there that is created meanwhile."""
     interrupted(six, reassign, drain=[3], topic=["orders"])
     six.topics["orders"].append([3])
     six.topics["not-asked"] = [[3]]
@@ -40,8 +40,8 @@ def test_what_comes_to_a_broker_that_is_drained_is_told(six: FakeCluster, reassi
 
 
 @pytest.mark.parametrize("asked", [{"cancel": True}, {"replace": ["5:2", "3:6"]}])
-def test_a_replica_that_somebody_else_added_stays(asked: dict[str, Any], six: FakeCluster, reassign: Reassign) -> None:
-    """Though it is at a broker that the move names."""
+def test_a_replica_of_another_tool_stays(asked: dict[str, Any], six: FakeCluster, reassign: Reassign) -> None:
+    """Although its broker is in the move."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.under_way.clear()
     six.topics["orders"][1] = [4, 3, 6]
@@ -53,11 +53,11 @@ def test_a_replica_that_somebody_else_added_stays(asked: dict[str, Any], six: Fa
 
 
 def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """What is on the move is called off, what has arrived goes back."""
+    """Reassignments under way are canceled, finished moves are reverted."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert reassign(cancel=True, rate="")["changed"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
-    assert six.written.count("call off orders-1") == 1
+    assert six.written.count("cancel orders-1") == 1
     assert (limits(six), records(tmp_path)) == (({}, {}), [])
     nothing = reassign(cancel=True)
     assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
@@ -65,7 +65,7 @@ def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("asked", "copied"), [({"cancel": True, "rate": ""}, 7), ({"replace": ["5:2", "3:6"]}, 5)])
 def test_bytes_are_those_of_this_run(asked: dict[str, Any], copied: int, six: FakeCluster, reassign: Reassign) -> None:
-    """Not what had arrived before, and not what is called off."""
+    """Without the bytes of an earlier run, and without those of canceled moves."""
     six.sizes["other", 0] = 7 * MIB
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert six.topics["other"] == [[2, 6]]
@@ -74,7 +74,7 @@ def test_bytes_are_those_of_this_run(asked: dict[str, Any], copied: int, six: Fa
     assert (done["moved"], done["bytes"]) == (["orders-1", "other-0"], copied * MIB)
 
 
-def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassign: Reassign) -> None:
+def test_an_interrupted_cancel_is_resumed(six: FakeCluster, reassign: Reassign) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.stuck = {"orders", "other"}
     assert "waiting" in reassign(pause=1, cancel=True)
@@ -85,10 +85,10 @@ def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassig
 
 
 @pytest.mark.parametrize("broker", [-1, 1])
-def test_a_broker_that_has_just_started_is_not_believed(
+def test_metadata_of_a_broker_that_has_just_started_is_not_trusted(
     broker: int, six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It names no partitions, and no controller at first: nothing is forgotten for that."""
+    """It lists no partitions, and at first no controller: the record is not deleted for that."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     with says(monkeypatch, lambda known: replace(known, partitions=[], controller=broker)):
         done = reassign(cancel=True, rate="", pause=1)
@@ -112,10 +112,10 @@ def test_a_run_does_not_end_for_a_broker_that_has_just_started(
     assert six.topics["orders"] == [[1, 2], [4, 5]]
 
 
-def test_limits_are_changed_on_all_on_the_word_of_a_broker_that_has_just_started(
+def test_throttles_are_changed_on_all_brokers_with_metadata_of_a_new_one(
     six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And taken back from all."""
+    """And removed from all."""
     six.stuck = {"orders"}
     reassign(pause=1, drain=[3])
     with says(monkeypatch, young):
@@ -125,8 +125,8 @@ def test_limits_are_changed_on_all_on_the_word_of_a_broker_that_has_just_started
     assert limits(six) == ({}, {})
 
 
-def test_a_cancel_leaves_what_somebody_else_moves(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """It is refused; what is aimed elsewhere while it runs is not called off, either."""
+def test_a_cancel_leaves_reassignments_of_another_tool(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """It is refused. A reassignment to other brokers that starts while it runs is not canceled, either."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.stuck = {"orders"}
     ours, six.under_way["orders", 1] = six.under_way["orders", 1], [4, 2]
@@ -138,18 +138,16 @@ def test_a_cancel_leaves_what_somebody_else_moves(six: FakeCluster, reassign: Re
     assert "(more-0) are being moved by another tool" in reassign(cancel=True)["msg"]
     six.moving, six.stuck = {}, {"orders", "other"}
     waiting = reassign(cancel=True, pause=1)["waiting"]
-    assert six.written.count("call off orders-1") == 1
+    assert six.written.count("cancel orders-1") == 1
     six.under_way["orders", 1] = [4, 2]
     assert "waiting" in reassign(cancel=True, pause=1, waited=waiting["waited"])
     assert "(orders-1) are being moved by another tool" in reassign(cancel=True)["msg"]
-    assert six.written.count("call off orders-1") == 1
+    assert six.written.count("cancel orders-1") == 1
     assert six.under_way["orders", 1] == [4, 2]
 
 
-def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path
-) -> None:
-    """What it took goes back to whom had it; what it had itself stays."""
+def test_a_cancel_ends_without_a_broker_that_died(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Its new replicas are moved back; its own replicas stay."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.topics["more"], six.down = [[1, 2]], {2}
     assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1", "other-0"]
@@ -170,7 +168,9 @@ def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
     assert records(tmp_path) == []
 
 
-def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+def test_a_target_that_died_after_its_last_copy_is_reported(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
     interrupted(six, reassign, replace=["3:6"])
     six.arrive()
     six.down = {6}
@@ -183,7 +183,7 @@ def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassi
     assert records(tmp_path) == []
 
 
-def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassign: Reassign) -> None:
+def test_a_rate_of_another_tool_stays(six: FakeCluster, reassign: Reassign) -> None:
     six.stuck, leader = {"orders"}, "leader.replication.throttled.rate"
     waiting = reassign(pause=1, drain=[3])["waiting"]
     six.told["4"][leader], six.stuck = "7", set()
@@ -192,7 +192,7 @@ def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassig
     assert limits(six) == ({}, {"4": {leader: "7"}})
 
 
-def test_the_limit_of_a_broker_that_was_away_is_taken_back_later(six: FakeCluster, reassign: Reassign) -> None:
+def test_the_throttle_of_a_broker_that_was_down_is_removed(six: FakeCluster, reassign: Reassign) -> None:
     six.told = {"3": {"leader.replication.throttled.rate": "7"}}
     six.stuck = {"orders"}
     reassign(pause=1, replace=["3:6"])
@@ -205,7 +205,7 @@ def test_the_limit_of_a_broker_that_was_away_is_taken_back_later(six: FakeCluste
 
 
 @pytest.mark.parametrize("text", ["null", '"x"', "[]", "{}", "{"])
-def test_a_record_that_is_none_is_named(text: str, six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+def test_an_invalid_record_is_named(text: str, six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     path = tmp_path / "state" / "moves-cluster-of-a-test.json"
     path.parent.mkdir()
     path.write_text(text)
@@ -217,7 +217,7 @@ def test_a_record_that_is_none_is_named(text: str, six: FakeCluster, reassign: R
 def test_a_cluster_that_has_no_partitions_any_more(
     asked: dict[str, Any], six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """All topics were deleted, and no log dir holds any: else nothing that was begun would ever end."""
+    """All topics were deleted, and no log dir holds a replica: otherwise the run would never end."""
     interrupted(six, reassign, drain=[3])
     six.says = {1: {"topics": []}}
     assert "lists no partitions" in reassign(**asked)["msg"] and records(tmp_path)
@@ -238,7 +238,7 @@ def test_a_cluster_that_has_no_partitions_any_more(
 def test_the_first_look_is_at_the_controller(
     six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Log dirs of all brokers count, though who is asked knows no others: disks that are too full are refused."""
+    """Log dirs of all brokers count although the broker that is asked knows no others: full disks are refused."""
     interrupted(six, reassign, drain=[3])
     six.disks = {5: (100 * MIB, 12 * MIB)}
     with says(monkeypatch, young):

@@ -1,4 +1,4 @@
-"""What died keeps no cancel from its end: a broker that was to copy something back, a disk of one that serves on."""
+"""A cancel ends although a broker that was to receive a replica has died, or a disk of a live broker has failed."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ CANNOT = "1 partition (other-0) cannot be reverted while broker 5 is down; after
 
 
 def copying_back(six: FakeCluster, reassign: Reassign, cancel: Later) -> dict[str, Any]:
-    """Have a cancel copy a partition back to broker 5, which never ends; the other one is back."""
+    """Have a cancel copy a partition back to broker 5, which never ends; the other one has been reverted."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.arrive()
     six.stuck = {"other"}
@@ -22,10 +22,10 @@ def copying_back(six: FakeCluster, reassign: Reassign, cancel: Later) -> dict[st
     return answer
 
 
-def test_who_dies_while_it_is_copied_back_to(
+def test_a_broker_that_dies_during_the_revert(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """In the same run, which says so; what was to come there is called off, and stays where it is."""
+    """In the same run, which reports it; the move to that broker is canceled, and the partition stays where it is."""
     answer = copying_back(six, reassign, cancel)
     six.down = {5}
     answer = cancel(0, answer)
@@ -33,15 +33,15 @@ def test_who_dies_while_it_is_copied_back_to(
     assert CANNOT in said
     done = cancel(300, answer)
     assert (done["moved"], STAYS in done["notes"]) == (["orders-1"], True)
-    assert six.written.count("call off other-0") == 1
+    assert six.written.count("cancel other-0") == 1
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[6, 2]]} and not six.under_way
     assert records(tmp_path) == [] and limits(six)[1].keys() == {"5"}
 
 
-def test_who_died_before_the_cancel_is_gone_on_with(
+def test_a_broker_that_died_before_the_cancel_is_resumed(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """Its plan says what would stay, and does it where the broker comes back in time."""
+    """The plan names the partition that would stay. It is reverted if the broker returns in time."""
     copying_back(six, reassign, cancel)
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
@@ -51,42 +51,42 @@ def test_who_died_before_the_cancel_is_gone_on_with(
     assert six.topics["other"] == [[6, 2]] and records(tmp_path) == []
 
 
-def test_who_dies_before_it_is_copied_back_to(
+def test_a_broker_that_dies_before_the_revert(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """Of what is still to be begun nothing is called off."""
+    """A move that has not started is not canceled."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
     answer = cancel()
     six.down = {5}
     done = cancel(300, cancel(0, answer))
     assert (done["moved"], STAYS in done["notes"]) == (["orders-1"], True)
-    assert six.written.count("call off other-0") == 0 and records(tmp_path) == []
+    assert six.written.count("cancel other-0") == 0 and records(tmp_path) == []
 
 
-def test_who_is_restarted_meanwhile_is_waited_for(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
-    """However often that is."""
+def test_a_restarted_broker_is_waited_for(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
+    """However often it is restarted."""
     answer = copying_back(six, reassign, cancel)
     for down in ({5}, set[int](), {5}, set[int]()):
         six.down = down
         answer = cancel(0, cancel(140, answer))
     six.stuck = set()
     assert cancel(0, answer)["moved"] == ["orders-1", "other-0"]
-    assert six.topics["other"] == [[5, 6]] and six.written.count("call off other-0") == 0
+    assert six.topics["other"] == [[5, 6]] and six.written.count("cancel other-0") == 0
 
 
-def test_who_is_dead_is_for_the_controller_to_say(
+def test_the_controller_decides_which_brokers_are_down(
     six: FakeCluster, reassign: Reassign, cancel: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = copying_back(six, reassign, cancel)
     with says(monkeypatch, young):
         answer = cancel(400, cancel(0, answer))
-    assert six.written.count("call off other-0") == 0
+    assert six.written.count("cancel other-0") == 0
     six.stuck = set()
     assert cancel(0, answer)["moved"] == ["orders-1", "other-0"]
 
 
 def with_a_failed_disk(six: FakeCluster, reassign: Reassign, cancel: Later) -> dict[str, Any]:
-    """Have broker 2 give up a disk while a cancel is under way: two partitions lack it, one has no leader."""
+    """Take a log dir of broker 2 offline during a cancel: two partitions are under-replicated, one has no leader."""
     six.topics |= {"more": [[1, 2]], "single": [[2]]}
     interrupted(six, reassign, replace=["5:4", "3:6"])
     answer = cancel()
@@ -94,16 +94,16 @@ def with_a_failed_disk(six: FakeCluster, reassign: Reassign, cancel: Later) -> d
     return answer
 
 
-def test_a_disk_that_was_given_up_keeps_no_cancel_from_its_end(
+def test_a_cancel_ends_beside_an_offline_log_dir(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
-    """Its broker serves on, and is in sync with nothing that was on it."""
+    """Its broker serves from other log dirs, and is in sync with none of its partitions."""
     answer = with_a_failed_disk(six, reassign, cancel)
     assert cancel(0, cancel(0, answer))["moved"] == ["orders-1", "other-0"]
     assert six.topics["other"] == [[5, 6]] and (limits(six), records(tmp_path)) == (({}, {}), [])
 
 
-def test_what_was_put_back_and_is_on_such_a_disk_is_told(
+def test_a_reverted_replica_in_an_offline_log_dir_is_reported(
     six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
     interrupted(six, reassign, replace=["5:4", "3:6"])
@@ -118,7 +118,7 @@ def test_what_was_put_back_and_is_on_such_a_disk_is_told(
 
 
 def test_a_replica_that_lags_on_another_disk_is_waited_for(six: FakeCluster, reassign: Reassign, cancel: Later) -> None:
-    """That its broker has given one up is no excuse for what is on the others."""
+    """The offline log dir of its broker is no excuse for replicas in the others."""
     answer = with_a_failed_disk(six, reassign, cancel)
     six.where[2, "more", 0] = "/data/2"
     answer = cancel(0, cancel(0, answer))
@@ -129,7 +129,7 @@ def test_a_replica_that_lags_on_another_disk_is_waited_for(six: FakeCluster, rea
 
 
 def test_a_run_that_waits_for_a_failed_disk_names_it(six: FakeCluster, reassign: Reassign) -> None:
-    """Forward nothing is excused: it says what is to be done."""
+    """A run that is no cancel waits, and names the remedy."""
     six.topics = {"orders": [[1, 6], [4, 3]], "more": [[1, 2]]}
     interrupted(six, reassign, drain=[3])
     six.stuck, six.given_up = {"orders"}, {2: ["/data/1"]}

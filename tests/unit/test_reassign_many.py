@@ -22,7 +22,7 @@ CANCEL = Request(Wish(), "cancel=true", cancel=True)
 
 @pytest.fixture
 def admin() -> Admin:
-    """Nobody is there, and nobody is asked anything."""
+    """A client without a cluster; it is not asked anything."""
     return Admin({"bootstrap.servers": "127.0.0.1:1"})
 
 

@@ -164,7 +164,7 @@ def test_leaders_alone_copy_nothing() -> None:
     assert Counter(replicas[0] for replicas in after(there, made).values()) == {1: 2, 2: 2}
 
 
-def test_what_is_even_stays() -> None:
+def test_a_balanced_cluster_stays() -> None:
     partitions = even(9, 90, 3)
     for wish in (Wish(rebalance=True), Wish(leaders=True), Wish(add=(9,)), Wish(factors=THREE)):
         assert plan(wish, racks(9), partitions) == Plan()
@@ -215,7 +215,7 @@ def test_each_number_of_replicas_that_brokers_do_not_suffice_for_is_refused() ->
     assert made.moves == ()
 
 
-def test_a_rack_that_would_go_is_refused_unless_it_is_said() -> None:
+def test_the_loss_of_a_rack_is_refused_unless_fewer_racks_is_set() -> None:
     """Six brokers in three racks, and both of rack c are to go."""
     where, there = racks(6), [one(1, 2, 3)]
     (refusal,) = plan(Wish(drain=(3, 6)), where, there).refusals
@@ -258,13 +258,13 @@ def test_replicas_of_a_rack(sizes: dict[str | None, int], factor: int, expected:
     assert bounds(sizes, factor) == expected
 
 
-def test_a_replica_that_nobody_sends_takes_no_time_of_anybody() -> None:
+def test_a_replica_without_a_leader_takes_no_time() -> None:
     """The only one of a partition, on a new disk, whose records are given up."""
     there = [Partition("t", 0, -1, (2,), ()), Partition("t", 1, 1, (1,), (1,))]
     assert busiest([Move("t", 0, (), (2,), 10), Move("t", 1, (1,), (1, 2), 5)], there) == 15
 
 
-def test_who_leads_sends_and_no_dead_one_that_is_preferred() -> None:
+def test_the_leader_sends_not_a_dead_preferred_leader() -> None:
     moves = [Move("t", 0, (3, 1), (2, 1), 10), Move("t", 1, (3, 2), (1, 2), 20), Move("t", 2, (3, 4), (5, 4), 5)]
     there = [Partition("t", number, leader, (3, leader), (leader,)) for number, leader in enumerate((1, 2, 4))]
     assert busiest(moves, there) == 20

@@ -1,4 +1,4 @@
-"""What kafka_reassign moves is what was printed before: by the same run, and by check mode some time ago."""
+"""kafka_reassign moves what was printed before: by the same run, or by check mode with `plan`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_what_is_moved_is_what_was_printed(six: FakeCluster, reassign: Reassign)
     assert limits(six) == ({}, {})
 
 
-def test_what_another_run_put_back_meanwhile_is_not_begun_anew(six: FakeCluster, reassign: Reassign) -> None:
+def test_a_run_that_was_reverted_meanwhile_does_not_start_again(six: FakeCluster, reassign: Reassign) -> None:
     first = reassign(once=True, pause=1, drain=[3])
     assert reassign(cancel=True, rate="")["changed"]
     answer = reassign(pause=30, drain=[3], waited=first["waiting"]["waited"])
@@ -40,14 +40,14 @@ def test_what_another_run_put_back_meanwhile_is_not_begun_anew(six: FakeCluster,
     assert limits(six) == ({}, {})
 
 
-def test_what_another_run_puts_back_just_now_is_left_to_it(six: FakeCluster, reassign: Reassign) -> None:
+def test_a_run_that_is_being_reverted_does_not_continue(six: FakeCluster, reassign: Reassign) -> None:
     first = reassign(once=True, pause=1, drain=[3])
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     answer = reassign(pause=30, drain=[3], waited=first["waiting"]["waited"])
     assert answer["failed"] and "drain=3 was ended or reverted by another run meanwhile" in answer["msg"]
 
 
-def test_a_plan_that_was_looked_at_is_run_or_none(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+def test_only_the_named_plan_is_run(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     """Bytes alone make no other plan; a partition that would go elsewhere does."""
     plan = named(reassign(check_mode=True, drain=[3])["plan"])
     six.topics["more"] = [[5, 6]] * 20

@@ -24,7 +24,7 @@ def in_racks(made: Plan, racks: Mapping[int, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("wish", [{"replace": {3: 5}}, {"drain": (3,)}])
-def test_more_of_a_partition_in_one_rack_is_refused_unless_it_is_said(wish: Mapping[str, object]) -> None:
+def test_more_replicas_in_one_rack_are_refused_unless_fewer_racks_is_set(wish: Mapping[str, object]) -> None:
     """With two replicas in each, what three of them acknowledged outlives a rack; with three in one, it does not."""
     there = [Replicas("t", 0, (1, 2, 3, 4))]
     (refusal,) = plan(Wish(**wish), TWO, there, TWO).refusals  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_more_of_a_partition_in_one_rack_is_refused_unless_it_is_said(wish: Mapp
     assert set(move.after) == {1, 2, 4, 5}
 
 
-def test_a_replica_more_and_a_rack_that_nobody_knows_are_no_reason() -> None:
+def test_more_replicas_and_an_unknown_rack_are_no_reason() -> None:
     """A third one has to be in one of two racks; a dead broker that no host declares may have been in any."""
     two = {1: "a", 2: "b", 3: "a"}
     assert in_racks(plan(Wish(factors={"t": 3}), two, [Replicas("t", 0, (1, 2))], two), two) == ["aab"]
@@ -51,7 +51,7 @@ def test_a_rack_counts_its_broker_that_is_not_declared(six: FakeCluster, reassig
     assert sorted(six.racks[one] for one in six.topics["t"][0]) == ["a", "b", "c"]
 
 
-def test_brokers_are_evened_out_beside_one_that_is_not_declared() -> None:
+def test_brokers_are_balanced_beside_an_undeclared_one() -> None:
     """It holds one of each partition, which stays; the racks of the others have what they had."""
     there = [Replicas("t", number, (8, 1, 2)) for number in range(6)]
     made = plan(Wish(rebalance=True), EIGHT, there, SEVEN)
@@ -60,7 +60,7 @@ def test_brokers_are_evened_out_beside_one_that_is_not_declared() -> None:
     assert Counter(broker for replicas in layout.values() for broker in replicas) == {8: 6, 1: 3, 4: 3, 2: 3, 5: 3}
 
 
-def test_a_rack_of_its_own_takes_nothing_of_what_is_evened_out() -> None:
+def test_an_undeclared_broker_in_its_own_rack_receives_nothing() -> None:
     """Nothing comes to the broker that is not declared, whose rack had a part of each partition else."""
     there = [Replicas("t", 0, (24, 23)), Replicas("t", 1, (24, 23)), Replicas("u", 0, (24,)), Replicas("v", 0, (24, 1))]
     made = plan(Wish(rebalance=True), {1: "b", 24: "a", 23: "a"}, there, {24: "a", 23: "a"})
@@ -104,7 +104,7 @@ def test_what_is_uneven_on_brokers_that_are_not_declared_is_left() -> None:
     assert {*in_racks(made, racks)} <= {"acc", "bcc"}
 
 
-def test_a_partition_without_replicas_is_left_out() -> None:
+def test_a_partition_without_replicas_is_skipped() -> None:
     there = [Replicas("t", 0, ()), Replicas("t", 1, (1, 2)), Replicas("t", 2, (1, 2))]
     made = plan(Wish(leaders=True), {1: "a", 2: "b"}, there)
     assert [str(move) for move in made.moves] == ["t-1"]

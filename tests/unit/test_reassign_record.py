@@ -1,4 +1,4 @@
-"""Records of runs that were interrupted: a damaged one is named, and nothing is made of it."""
+"""Records of interrupted runs: a damaged record is reported and not used."""
 
 import json
 import os
@@ -111,7 +111,7 @@ def test_brackets_without_an_end(text: str, six: FakeCluster, reassign: Reassign
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """Also of an older version, which said less, and of a disk, whose only replica comes back to nobody's."""
+    """Also a record of an older version with fewer keys, and one of a disk, with a partition's only replica."""
     path = tmp_path / "moves-a.json"
     lists = {"t": {"follower.replication.throttled.replicas": ("0:2",)}}
     move, shift = Move("t", 0, (), (2,), 5), Shift("t", 0, 3, "/a", "/b", 5)
@@ -137,7 +137,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_a_record_of_the_version_before(
     asked: str, shifts: list[Any], kind: str, broker: int | None, empties: bool, tmp_path: Path
 ) -> None:
-    """It was told by the words of the request what it was."""
+    """Its kind was derived from the request."""
     path = tmp_path / "moves-a.json"
     path.write_text(json.dumps({**GOOD, "asked": asked, "shifts": shifts}))
     found = record.load(path)
@@ -147,7 +147,7 @@ def test_a_record_of_the_version_before(
 
 
 def test_its_name_outlives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits are set as soon as it is there: its folder is written out, too, when it has its name."""
+    """Throttles are set as soon as it exists, so its folder is synced after the rename, too."""
     path, synced = tmp_path / "state" / "moves-a.json", list[tuple[bool, bool]]()
     sync = os.fsync
 

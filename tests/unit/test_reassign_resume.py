@@ -1,4 +1,4 @@
-"""A run of moves that was interrupted goes on only where that can still be done: what was refused at first is again."""
+"""An interrupted run resumes only if it can still end: the checks of its start are repeated."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ def dies(*brokers: int) -> Change:
 
 
 def full(six: FakeCluster) -> None:
-    """Leave 2 MiB of broker 5's disk besides the tenth that stays free."""
+    """Leave 2 MiB free on broker 5's disk, beside the 10 % that must stay free."""
     six.disks = {5: (100 * MIB, 12 * MIB)}
 
 
@@ -39,7 +39,7 @@ def full(six: FakeCluster) -> None:
 def test_what_is_refused_again(
     changes: list[Change], words: list[str], six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """All at once, with what to do; nothing is written, and the record stays. Mended, it goes on."""
+    """All reasons together, with advice; nothing is written, the record stays. Once they are solved, it resumes."""
     interrupted(six, reassign, drain=[3])
     before, limited = list(six.written), limits(six)
     for change in changes:
@@ -78,7 +78,7 @@ def test_a_topic_that_needs_more_replicas_by_now(six: FakeCluster, reassign: Rea
 def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(
     six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """With one, nothing could be written any more; what is as many as that can be put back."""
+    """With one replica the topic would accept no writes. With a lower minimum the move is reverted."""
     six.topics = {"orders": [[1]], "other": [[5, 6]]}
     asked = {"replication_factor": 3, "topic": ["orders"]}
     six.stuck = {"orders"}
@@ -104,7 +104,7 @@ def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(
 
 
 def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """For room alone: it has to come to its end whatever died."""
+    """Only for free disk space: it has to end whatever has failed."""
     six.sizes["other", 0] = 5 * MIB
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
@@ -117,7 +117,7 @@ def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_
 
 
 def test_a_cancel_puts_back_what_has_room(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """What is on the move is called off, which gives room; the rest is named, and goes back with room for it."""
+    """Reassignments under way are canceled, which frees space. The rest is named, and reverted when there is room."""
     six.sizes["other", 0] = 5 * MIB
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert six.topics["other"] == [[2, 6]]

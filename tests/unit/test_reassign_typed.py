@@ -1,4 +1,4 @@
-"""What is printed to go on with a run works as it is printed: the same request, with a rate where that is needed."""
+"""The printed command that resumes a run works as printed: the same request, with a rate if needed."""
 
 import re
 from typing import Any
@@ -67,7 +67,7 @@ def test_rates_are_read_as_they_are_printed(rate: int | None) -> None:
 
 
 def test_a_refused_request_names_one_that_is_taken(six: FakeCluster, reassign: Reassign) -> None:
-    """With its rate; a space behind a comma makes no other request."""
+    """With its rate. A space behind a comma does not change the request."""
     interrupted(six, reassign, replace=["5:2", " 3:6"])
     refused = reassign(drain=[3])["msg"]
     assert "run it again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true, which" in refused

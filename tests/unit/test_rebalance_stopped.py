@@ -1,4 +1,4 @@
-"""A run of the timer that SIGTERM ends says what is so: that nothing was begun, that it goes on, that all is moved."""
+"""A run of the timer that is ended by SIGTERM reports its state: nothing started, resumable, or all moved."""
 
 import signal
 from pathlib import Path
@@ -15,7 +15,7 @@ pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
 NOTHING = "STOPPED: this run has started and changed nothing"
 
 
-def test_ended_in_the_middle_the_next_run_goes_on(
+def test_ended_in_the_middle_the_next_run_resumes(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ended(monkeypatch, once, uneven)
@@ -32,7 +32,7 @@ def test_ended_in_the_middle_the_next_run_goes_on(
 def test_ended_while_leaders_are_elected(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is moved by then: no run goes on with it, and none could put it back."""
+    """All partitions are moved by then: no run can resume or revert it."""
     monkeypatch.setattr(Elections, "hold", lambda *_: signal.raise_signal(signal.SIGTERM))
     code, said = once()
     assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
@@ -41,7 +41,7 @@ def test_ended_while_leaders_are_elected(
 
 
 def says(uneven: FakeCluster, tmp_path: Path, words: str) -> str:
-    """End a run while it says a line with these words; return the last line that it said."""
+    """End a run while it prints a line with these words; return the last line."""
     lines: list[str] = []
 
     def say(line: str) -> None:
@@ -55,8 +55,8 @@ def says(uneven: FakeCluster, tmp_path: Path, words: str) -> str:
 
 
 @pytest.mark.usefixtures("once")
-def test_ended_while_it_says_that_all_is_moved(uneven: FakeCluster, tmp_path: Path) -> None:
-    """Its record is gone by then: no run goes on, and none puts back."""
+def test_ended_while_it_prints_the_result(uneven: FakeCluster, tmp_path: Path) -> None:
+    """Its record is deleted by then: no run can resume or revert it."""
     said = says(uneven, tmp_path, "partitions moved, ")
     assert said.startswith("STOPPED: all partitions are moved, and nothing is left to resume or to revert"), said
     assert held(uneven) == [1] * 6 and (limits(uneven), records(tmp_path)) == (({}, {}), [])
@@ -64,14 +64,14 @@ def test_ended_while_it_says_that_all_is_moved(uneven: FakeCluster, tmp_path: Pa
 
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("words", ["rebalance=true: 2 partitions change", "plan "])
-def test_ended_while_it_says_its_plan(words: str, uneven: FakeCluster, tmp_path: Path) -> None:
+def test_ended_while_it_prints_its_plan(words: str, uneven: FakeCluster, tmp_path: Path) -> None:
     said = says(uneven, tmp_path, words)
     assert said.startswith(NOTHING) and "resumes" not in said and "cancel" not in said, said
     assert uneven.written == [] and uneven.topics == UNEVEN and records(tmp_path) == []
 
 
 def stopped_in(module: object, name: str, once: Once, monkeypatch: pytest.MonkeyPatch) -> str:
-    """End a run where it calls this; return what it said."""
+    """End a run when it calls this function; return its output."""
     with monkeypatch.context() as patch:
         patch.setattr(module, name, lambda *_: signal.raise_signal(signal.SIGTERM))
         code, said = once()
@@ -79,10 +79,10 @@ def stopped_in(module: object, name: str, once: Once, monkeypatch: pytest.Monkey
     return said
 
 
-def test_ended_before_it_is_written_down(
+def test_ended_before_it_is_recorded(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And as soon as it is: limits may be set by then."""
+    """And as soon as it is: throttles may be set by then."""
     assert NOTHING in stopped_in(record, "load", once, monkeypatch)
     assert NOTHING in stopped_in(throttles, "planned", once, monkeypatch)
     assert uneven.written == [] and records(tmp_path) == []
@@ -90,10 +90,10 @@ def test_ended_before_it_is_written_down(
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
 
 
-def test_ended_before_it_goes_on(
+def test_ended_before_it_resumes(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an earlier run began is still written down: it changed nothing of that."""
+    """The record of an earlier run stays unchanged."""
     ended(monkeypatch, once, uneven)
     written = list(uneven.written)
     said = stopped_in(control, "prepare", once, monkeypatch)

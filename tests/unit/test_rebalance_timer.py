@@ -29,7 +29,7 @@ def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
 
 
 def test_the_plan_is_carried_out(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
-    """Within its limits, which are taken back; a second run finds nothing to do."""
+    """With throttles, which are removed; a second run finds nothing to do."""
     code, said = once()
     assert code == 0, said
     assert held(uneven) == [1] * 6
@@ -42,7 +42,7 @@ def test_the_plan_is_carried_out(uneven: FakeCluster, once: Once, tmp_path: Path
 
 
 def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
-    """It ends with a status of its own, and says what a person types."""
+    """It ends with a status of its own, and prints the command for a person."""
     code, said = once(at_most="15 MiB")
     assert code == timer.TOO_MUCH == 3
     assert "TOO MUCH: nothing was moved: 16.0 MiB would be copied, but at_most of rebalance_timer is 15 MiB" in said
@@ -52,7 +52,7 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
 
 
 def test_what_is_printed_is_typed_as_it_is(uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the site says its rate: a shell takes a space for an end."""
+    """However the site writes its rate: a shell splits at spaces."""
     how = "reassign.yml -e rebalance=true -e rate=50MB"
     for changes in ({"run": False}, {"at_most": "15 MiB"}):
         assert how in once(rate="50 MB/s", **changes)[1]
@@ -67,7 +67,7 @@ def test_more_digits_than_a_float_has(digits: int, once: Once) -> None:
 
 
 def test_a_cluster_that_is_not_whole(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
-    """All that is wrong with brokers together; nothing is planned."""
+    """All problems of brokers are reported together; nothing is planned."""
     uneven.down = {6}
     code, said = once(brokers=[{"id": number, "rack": "a"} for number in (2, 3, 4, 5, 6)])
     assert code == 1
@@ -82,8 +82,8 @@ def under_replicated(six: FakeCluster) -> None:
     six.behind = {(2, "orders", 1)}
 
 
-def moved_by_somebody(six: FakeCluster) -> None:
-    """Have somebody else move a replica."""
+def moved_by_another_tool(six: FakeCluster) -> None:
+    """Have another tool move a replica."""
     six.moving = {"orders": [0]}
 
 
@@ -91,7 +91,7 @@ def moved_by_somebody(six: FakeCluster) -> None:
     ("disturb", "why"),
     [
         (under_replicated, "1 partition (orders-1) is under-replicated: broker 2 is not in sync"),
-        (moved_by_somebody, "replicas of 1 partition (orders-0) are being moved by another tool"),
+        (moved_by_another_tool, "replicas of 1 partition (orders-0) are being moved by another tool"),
     ],
 )
 def test_what_reassign_refuses(
@@ -109,10 +109,8 @@ def test_another_cluster(uneven: FakeCluster, once: Once) -> None:
     assert uneven.written == []
 
 
-def test_it_goes_on_with_no_run_of_a_person(
-    uneven: FakeCluster, once: Once, reassign: Reassign, tmp_path: Path
-) -> None:
-    """Not with the same request, either: somebody may be at it."""
+def test_it_resumes_no_run_of_a_person(uneven: FakeCluster, once: Once, reassign: Reassign, tmp_path: Path) -> None:
+    """Not with the same request, either: that run may still be running."""
     interrupted(uneven, reassign, rebalance=True)
     written = list(uneven.written)
     code, said = once()
@@ -136,8 +134,8 @@ def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, t
 
 
 @pytest.mark.parametrize("text", ["", NEWER], ids=["empty", "of a newer version"])
-def test_a_record_that_nobody_can_read(text: str, uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
-    """Named, and what it is for; the module says the same."""
+def test_an_unreadable_record(text: str, uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """The message names the file and its purpose, as that of the module does."""
     path = record.path_of(uneven.id, str(tmp_path / "state"))
     path.parent.mkdir()
     path.write_text(text)
@@ -147,8 +145,8 @@ def test_a_record_that_nobody_can_read(text: str, uneven: FakeCluster, once: Onc
     assert uneven.written == []
 
 
-def test_a_record_of_another_kind_that_nobody_can_read(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
-    """Not taken for that of moves."""
+def test_an_unreadable_record_of_another_kind(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """It is not taken for the record of moves."""
     folder = tmp_path / "state"
     folder.mkdir()
     record.path_of(uneven.id, str(folder), "disk").write_text("")
@@ -188,7 +186,7 @@ def test_what_began_since_it_looked(
 def test_what_it_began_is_ended_by_a_person(
     uneven: FakeCluster, once: Once, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who types the same has it; a timer that may only say its plan fails until then."""
+    """The same request by hand takes it over; a timer that may only print plans fails until then."""
     ended(monkeypatch, once, uneven)
     code, said = once(run=False)
     assert code == 1 and "revert it with -e cancel=true" in said, said
@@ -204,7 +202,7 @@ def test_what_it_began_is_ended_by_a_person(
 def test_while_it_moves_reassign_is_refused(
     uneven: FakeCluster, once: Once, reassign: Reassign, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    """Whatever is asked for; check mode says it, too."""
+    """For every request, and in check mode, too."""
     said: list[str] = []
 
     def meanwhile(seconds: float) -> None:
@@ -274,10 +272,10 @@ def test_no_program_of_what_needs_ansible() -> None:
         program("kafka.question")
 
 
-def test_a_broker_that_has_just_started_is_not_believed(
+def test_metadata_of_a_broker_that_has_just_started_is_not_trusted(
     uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It knows no other broker, and no partition: the plan is made of what the controller says."""
+    """It knows no other broker and no partition: the plan is computed from the controller's metadata."""
     with says(monkeypatch, young):
         code, said = once(run=False, at_most="")
     assert code == 0, said

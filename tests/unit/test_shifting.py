@@ -1,4 +1,4 @@
-"""The module kafka_reassign between log dirs of one broker: planned, moved, gone on with, put back."""
+"""The module kafka_reassign between log dirs of a broker: plans, runs, resumed and reverted."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def three(six: FakeCluster) -> FakeCluster:
 
 
 def test_a_log_dir_is_emptied(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """Check mode says what is then done; the limit of its broker is taken back."""
+    """Check mode predicts the run; the throttle of its broker is removed."""
     planned = reassign(check_mode=True, empty=["3:/data/1"])
     assert (three.written, records(tmp_path)) == ([], [])
     assert planned["plan"][:5] == [
@@ -57,8 +57,8 @@ def interrupted(three: FakeCluster, reassign: Reassign, **asked: object) -> None
     three.stuck, three.looks = set(), 4
 
 
-def test_interrupted_and_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """Its limit stays until then, and any other request is refused."""
+def test_interrupted_and_resumed(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Its throttle stays until then, and any other request is refused."""
     three.told = {"3": {RATE: "7"}}
     interrupted(three, reassign, disk=["3:/data/1:/data/2"])
     assert limits(three)[1] == {"3": {RATE: "50000000"}}
@@ -72,7 +72,7 @@ def test_interrupted_and_gone_on_with(three: FakeCluster, reassign: Reassign, tm
 
 
 def test_cancelled(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """What is on its way is called off, what has arrived goes back."""
+    """Running copies are canceled, finished ones are reverted."""
     interrupted(three, reassign, empty=["3:/data/1"])
     three.where[3, "orders", 0] = "/data/2"
     del three.future[3, "orders", 0]
@@ -94,8 +94,8 @@ def test_a_run_of_moves_goes_first(three: FakeCluster, reassign: Reassign) -> No
     assert set(limits(three)[1]["3"]) == set(RATES)
 
 
-def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
-    """More is written than the rate lets through, or nothing comes at all: it ends after 10 min, and can go on."""
+def test_progress_and_a_failure_without_progress(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """More is written than the rate allows to copy, or nothing is copied: it fails after 10 min and can be resumed."""
     three.stuck = {"orders"}
     three.come = {(3, "orders", 1): 2 * MIB}
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
@@ -108,7 +108,7 @@ def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: R
 def test_a_broker_that_is_restarted_is_waited_for(
     three: FakeCluster, reassign: Reassign, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For 5 min, and named where it does not come back; a restart that was waited for counts no more."""
+    """For 5 min, then it is named. An earlier restart does not count."""
     three.stuck = {"orders"}
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
 
@@ -131,11 +131,11 @@ def test_a_broker_that_is_restarted_is_waited_for(
 
 
 @pytest.mark.parametrize("words", [young, newborn])
-def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
+def test_its_throttle_is_removed_with_metadata_of_a_new_broker(
     words: Callable[[Metadata], Metadata], three: FakeCluster, reassign: Reassign, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    """Where it names no controller, another is asked in a while."""
+    """If it knows no controller, the run asks again later."""
     three.stuck = {"orders"}
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
     three.stuck = set()
@@ -150,10 +150,8 @@ def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
     assert (limits(three), records(tmp_path)) == (({}, {}), [])
 
 
-def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
-    three: FakeCluster, reassign: Reassign, tmp_path: Path
-) -> None:
-    """Its replicas stay where they are, which is said; what others have on the move goes back."""
+def test_a_cancel_ends_without_a_broker_that_died(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Its replicas stay where they are, which is reported; copies of other brokers are canceled."""
     interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
     three.down = {3}
     wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
@@ -172,7 +170,7 @@ def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
 def test_a_cancel_of_which_nothing_is_left_stays_what_it_is(
     three: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
-    """Whatever broker died: what goes on with it is no run of moves."""
+    """Whatever broker died: it is resumed as a run between log dirs."""
     interrupted(three, reassign, empty=["3:/data/1"])
     three.down = {3}
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
@@ -187,10 +185,8 @@ def test_a_broker_that_died_alone_ends_it_at_once(three: FakeCluster, reassign: 
     assert "note: broker 3 is down: 3 replicas stay" in "\n".join(done["plan"]) and records(tmp_path) == []
 
 
-def test_disks_that_fail_meanwhile_keep_no_cancel_from_its_end(
-    three: FakeCluster, reassign: Reassign, tmp_path: Path
-) -> None:
-    """Broker 3 loses the one that is emptied, with one replica moved, 2 the one that gets: neither goes on, or back."""
+def test_a_cancel_ends_without_disks_that_fail(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Broker 3 loses the emptied disk after one move, broker 2 the target: these copies neither resume nor revert."""
     interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
     three.where[3, "orders", 0] = "/data/2"
     three.future, three.given_up = {}, {3: ["/data/1"], 2: ["/data/2"]}
@@ -204,8 +200,8 @@ def test_disks_that_fail_meanwhile_keep_no_cancel_from_its_end(
     assert (three.where[3, "orders", 0], records(tmp_path)) == ("/data/2", [])
 
 
-def test_what_copies_nothing_is_counted_as_called_off(three: FakeCluster, reassign: Reassign) -> None:
-    """What has arrived alone is copied back."""
+def test_copies_under_way_are_counted_as_canceled(three: FakeCluster, reassign: Reassign) -> None:
+    """Only finished copies are copied back."""
     interrupted(three, reassign, empty=["3:/data/1"])
     checked = reassign(check_mode=True, cancel=True, rate="")
     plan = [" ".join(line.split()) for line in checked["plan"]]
@@ -224,7 +220,7 @@ def test_what_copies_nothing_is_counted_as_called_off(three: FakeCluster, reassi
 
 @pytest.mark.parametrize("asked", [{"empty": ["3:/data/1"]}, {"cancel": True, "rate": ""}])
 def test_room_is_looked_at_again(asked: dict[str, object], three: FakeCluster, reassign: Reassign) -> None:
-    """What has come already comes no more; what would fill the disk is refused as at first."""
+    """Bytes that have arrived are not counted again; a move that would fill the disk is refused as at first."""
     interrupted(three, reassign, empty=["3:/data/1"])
     if asked.get("cancel"):
         three.swap()
@@ -239,7 +235,7 @@ def test_room_is_looked_at_again(asked: dict[str, object], three: FakeCluster, r
 
 
 def test_what_is_done_is_progress_too(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    """Of many empty replicas not a byte comes."""
+    """Many empty replicas are moved without a byte."""
     shifts = (*(Shift("t", one, 3, "/a", "/b") for one in range(900)), Shift("u", 0, 3, "/a", "/b", MIB))
     there = dict.fromkeys((one.place for one in shifts), "/a")
     begun: dict[Place, str] = {}
@@ -263,7 +259,7 @@ def test_what_is_done_is_progress_too(monkeypatch: pytest.MonkeyPatch, clock: Cl
     assert clock.at - since > 600
 
 
-def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: Reassign) -> None:
+def test_a_new_replica_in_an_emptied_log_dir_is_reported(three: FakeCluster, reassign: Reassign) -> None:
     interrupted(three, reassign, empty=["3:/data/1"])
     three.topics["new"] = [[3]]
     assert reassign(empty=["3:/data/1"])["notes"] == [
@@ -271,7 +267,7 @@ def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: 
     ]
 
 
-def test_what_is_refused_is_said_together(three: FakeCluster, reassign: Reassign) -> None:
+def test_all_refusals_are_reported_together(three: FakeCluster, reassign: Reassign) -> None:
     three.given_up = {3: ["/data/2"]}
     wrong = reassign(disk=["3:/data/1:/data/2"], topic=["nope"])["msg"]
     assert wrong.startswith("reassign: nothing was moved, for 2 reasons:\n- there is no topic nope")

@@ -20,7 +20,7 @@ def log_dir(path: str, *sizes: int, broker: int = 3, free: int | None = None, **
 
 
 def shown(wish: DiskWish, *dirs: LogDir, topics: tuple[str, ...] = ()) -> list[str]:
-    """Return the plan in a few words, or what is refused."""
+    """Return the plan in short, or the refusals."""
     found = planned(wish, dirs, topics)
     return list(found.refusals) or [f"{one} {one.source}>{one.target}" for one in found.moves]
 
@@ -32,13 +32,13 @@ def test_one_log_dir_into_another() -> None:
 
 
 def test_an_emptied_one_goes_to_where_least_is() -> None:
-    """The largest first."""
+    """The largest replica first, each to the emptiest log dir."""
     dirs = (log_dir("/d/1", 1, 6, 3), log_dir("/d/2", 4), log_dir("/d/3"))
     assert shown(DiskWish(empty=[(3, "/d/1")]), *dirs) == ["t1-0 /d/1>/d/3", "t1-1 /d/1>/d/3", "t1-2 /d/1>/d/2"]
 
 
 def test_all_hold_the_same() -> None:
-    """Of 12, 0 and 0 what is over goes to each of the others: 8 GiB, and no more."""
+    """Log dirs of 12, 0 and 0 GiB: 8 GiB move, and no more."""
     dirs = (log_dir("/d/1", 4, 4, 1, 2, 1), log_dir("/d/2"), log_dir("/d/3"))
     assert shown(DiskWish(disks=[3]), *dirs) == ["t1-0 /d/1>/d/2", "t1-1 /d/1>/d/3"]
 
