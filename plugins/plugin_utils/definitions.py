@@ -1,4 +1,4 @@
-"""The properties that Kafka and ZooKeeper know, and what is wrong with settings that name them; no Ansible import.
+"""The properties of Kafka and ZooKeeper, and checks of settings that name them.
 
 The lists are plugins/definitions/generated/*.json, which packaging/definitions.py makes from the products' own jars.
 """
@@ -28,14 +28,14 @@ ANCHORS = {
     "admin": "adminclientconfigs",
 }
 ANCHORS |= {"topic": "topicconfigs", "client": "configuration"}
-# What the broker reads once more for each listener (ChannelBuilders, DynamicListenerConfig), and for each SASL
-# mechanism of one.
+# Properties that the broker also reads for each listener (ChannelBuilders, DynamicListenerConfig), and for each SASL
+# mechanism of a listener.
 OF_LISTENER = re.compile(
     r"(ssl|sasl)\..+|principal\.builder\.class|connections\.max\.reauth\.ms|max\.connections"
     r"|max\.connection\.creation\.rate|num\.network\.threads"
 )
 OF_MECHANISM = re.compile(r"sasl\..+|connections\.max\.reauth\.ms")
-# The value of an unknown property is kept to itself where the name hints at a secret.
+# The value of an unknown property is not shown if its name looks like a secret's.
 SECRET = re.compile(r"(?i)pass|pwd|secret|jaas|credential|token|private|key|digest")
 # A value that a config provider fills in when the process starts (org.apache.kafka.common.config.ConfigTransformer).
 INDIRECT = re.compile(r"\$\{[^}]*?:[^}]*\}")
@@ -43,7 +43,7 @@ INDIRECT = re.compile(r"\$\{[^}]*?:[^}]*\}")
 
 @dataclass(frozen=True)
 class Finding:
-    """One setting that the product does not know, or whose value it would not take; `shown` is None for secrets."""
+    """A setting that the product does not know, or whose value it rejects; `shown` is None for secrets."""
 
     kind: Literal["unknown", "value"]
     name: str
@@ -53,24 +53,24 @@ class Finding:
 
 
 def plain(name: str) -> str:
-    """Return a name without what people mistype: separators and case."""
+    """Return a name without separators, in lower case."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant, None where none is like it."""
+    """Return the known name that a name is probably a typo of; None if none is similar."""
     return _nearest(name, tuple(known))
 
 
 @lru_cache(maxsize=1024)  # hosts have the same names
 def _nearest(name: str, known: Sequence[str]) -> str | None:
     names = {plain(other): other for other in known}
-    found = difflib.get_close_matches(plain(name), names, n=1, cutoff=0.82)
-    return names[found[0]] if found else None
+    matches = difflib.get_close_matches(plain(name), names, n=1, cutoff=0.82)
+    return names[matches[0]] if matches else None
 
 
 def rank(version: str) -> int:
-    """Return a number that is near where versions are near: 3.9.2 is 3009002."""
+    """Return a number that is close for versions that are close: 3.9.2 is 3009002."""
     major, minor, patch, *_ = [int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0]
     return (major * 1000 + minor) * 1000 + patch
 
@@ -78,15 +78,15 @@ def rank(version: str) -> int:
 @cache
 def read(file: Path) -> Definitions:
     """Return one file of definitions."""
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return Definitions(found["product"], found["version"], found["sections"])
+    contents = json.loads(file.read_text(encoding="utf-8"))
+    return Definitions(contents["product"], contents["version"], contents["sections"])
 
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
     """The properties of one product in one version: `{section: {name: spec}}`.
 
-    A name that ends with a dot stands for all below it.
+    A name that ends with a dot is a prefix of names.
     """
 
     product: str
@@ -95,9 +95,9 @@ class Definitions:
 
     @classmethod
     def load(cls, product: str, version: str) -> Definitions:
-        """Return those of the version, else of the nearest that there are definitions of; `.version` tells which.
+        """Return the definitions of a version, or of the nearest version that has some; `.version` tells which.
 
-        Raises FileNotFoundError where the product has none at all.
+        Raises FileNotFoundError if the product has none.
         """
         files = {file.stem.rpartition("-")[2]: file for file in sorted(FOLDER.glob(f"{product}-*.json"))}
         if not files:
@@ -106,23 +106,23 @@ class Definitions:
 
     @property
     def title(self) -> str:
-        """Return the product and the version, for people."""
+        """Return the product and the version for messages."""
         return f"{TITLES[self.product]} {self.version}"
 
     def default(self, section: str, name: str) -> Any | None:
         """Return the default as bool, int, float or str.
 
-        None where there is none, none that is known, or several (section client).
+        None if there is no default, it is unknown, or there are several (section client).
         """
-        found = [table[name].get("default") for table in self.tables(section) if name in table] or [
+        defaults = [table[name].get("default") for table in self.tables(section) if name in table] or [
             (self.spec(section, name) or {}).get("default")
         ]
-        return found[0] if found == found[:1] * len(found) else None
+        return defaults[0] if defaults == defaults[:1] * len(defaults) else None
 
     def judge(self, section: str, settings: Mapping[str, Any]) -> list[Finding]:
-        """Return a finding for each unknown name and each value that would not be taken.
+        """Return a finding for each unknown name and each value that the product rejects.
 
-        Keys without a value (None) are left out.
+        Keys without a value (None) are skipped.
 
         Sections: broker, producer, consumer, admin, topic, client (a file that several kinds share), zookeeper.
         """
@@ -142,9 +142,9 @@ class Definitions:
         return [self.sections[part] for part in (CLIENTS if section == "client" else (section,))]
 
     def spec(self, section: str, name: str, settings: Mapping[str, Any] | None = None) -> Spec | None:
-        """Return the spec of a name, None where it is unknown.
+        """Return the spec of a name; None if it is unknown.
 
-        Those of several kinds of clients agree but for the default.
+        The specs of several kinds of clients differ only in the default.
         """
         tables = self.tables(section)
         for table in tables:
@@ -168,7 +168,7 @@ class Definitions:
         return below[0] if below else None
 
     def listener_spec(self, name: str) -> Spec | None:
-        """Return the spec of what stands behind `listener.name.<listener>.`, with or without a SASL mechanism."""
+        """Return the spec of a name behind `listener.name.<listener>.`, with or without a SASL mechanism."""
         broker = self.sections["broker"]
         mechanism, _, rest = name.partition(".")
         if name in broker and OF_LISTENER.fullmatch(name):
@@ -176,10 +176,10 @@ class Definitions:
         return broker.get(rest) if mechanism == mechanism.lower() and OF_MECHANISM.fullmatch(rest) else None
 
     def name_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return what is wrong with a name."""
+        """Return what is wrong with a name; None if it is known."""
         spec = self.spec(section, name, settings)
         if spec and spec.get("jvm"):
-            wrong = f"{self.title} reads it as an option of its JVM; in zoo.cfg it does nothing"
+            wrong = f"{self.title} reads it only as an option of its JVM; in zoo.cfg it has no effect"
             return Finding("unknown", name, value, wrong, f"add -D{name}={text_of(value)} to zookeeper_java_options")
         if spec:
             return None
@@ -191,14 +191,12 @@ class Definitions:
         )
 
     def advice(self, section: str, name: str) -> tuple[str, str | None]:
-        """Return what to write in place of an unknown name, and the known name that it stands for, if any."""
+        """Return the advice for an unknown name, and the known name that it is probably meant for, if any."""
         if section == "broker":
             mechanism = re.fullmatch(r"([\w-]+)\.(.+)", name)
             if mechanism and OF_MECHANISM.fullmatch(mechanism[2]) and mechanism[2] in self.sections["broker"]:
-                return (
-                    f"a broker reads it for a listener: listener.name.<listener>.{mechanism[1].lower()}.{mechanism[2]}",
-                    mechanism[2],
-                )
+                listener_name = f"listener.name.<listener>.{mechanism[1].lower()}.{mechanism[2]}"
+                return f"use {listener_name}: a broker reads it for a listener", mechanism[2]
             listener = re.fullmatch(r"(?i)(listener\.name\.[^.]+\.)(.+)", name)
             if listener:
                 return self.listener_advice(listener[1].lower(), listener[2])
@@ -214,41 +212,42 @@ class Definitions:
         return (f"did you mean {meant}?" if meant else f"see {self.page(section)}"), meant
 
     def listener_advice(self, prefix: str, rest: str) -> tuple[str, str | None]:
-        """Return the same for what stands behind `listener.name.<listener>.`."""
+        """Return the same for an unknown name behind `listener.name.<listener>.`."""
         mechanism, _, below = rest.partition(".")
         if self.listener_spec(rest):
-            return f"a listener's name is in lower case here: {prefix}{rest}", rest
+            return f"write {prefix}{rest}: a listener's name is in lower case here", rest
         if self.listener_spec(f"{mechanism.lower()}.{below}"):
-            return f"the name of a SASL mechanism is in lower case here: {prefix}{mechanism.lower()}.{below}", below
+            name = f"{prefix}{mechanism.lower()}.{below}"
+            return f"write {name}: the name of a SASL mechanism is in lower case here", below
         if rest in self.sections["broker"]:
-            return f"it is for the whole broker: {rest}", rest
+            return f"use {rest}: it applies to the whole broker", rest
         meant = nearest(rest, filter(OF_LISTENER.fullmatch, self.sections["broker"]))
         return (f"did you mean {prefix}{meant}?" if meant else f"see {self.page('broker')}"), meant
 
     def elsewhere(self, section: str, name: str) -> str | None:
-        """Return where a name that is unknown here belongs to."""
+        """Return the advice for a name of another section; None if no section has it."""
         if self.product != "kafka":
             return None
         if section == "topic" and name in self.topic_names:
-            return f"it is the broker's; a topic's own name for it is {self.topic_names[name]}"
+            return f"use {self.topic_names[name]}, the topic's name for it"
         if section != "topic" and name in self.sections["topic"]:
             server = self.sections["topic"][name].get("server")
-            its_own = f"; the broker's own name for it is {server}" if server and section == "broker" else ""
-            return f"it belongs to topics{its_own}"
+            broker_name = f", or use {server}, the broker's name for it" if server and section == "broker" else ""
+            return f"move it to the topics{broker_name}"
         clients = [client for client in CLIENTS if name in self.sections[client]]
         if clients and section in ("broker", "topic"):
-            return f"it belongs to clients ({', '.join(clients)})"
+            return f"move it to the clients ({', '.join(clients)})"
         if clients:
-            return f"it belongs to other clients ({', '.join(clients)})"
-        return "it belongs to brokers" if name in self.sections["broker"] else None
+            return f"move it to other clients ({', '.join(clients)})"
+        return "move it to the brokers" if name in self.sections["broker"] else None
 
     @cached_property
     def topic_names(self) -> dict[str, str]:
-        """Return the topic's name of each broker property that is the default of one."""
+        """Return the topic's name by the broker property that is its default."""
         return {spec["server"]: name for name, spec in self.sections["topic"].items() if "server" in spec}
 
     def page(self, section: str) -> str:
-        """Return the address of the product's own list."""
+        """Return the URL of the product's own list of properties."""
         if self.product == "zookeeper":
             return f"https://zookeeper.apache.org/doc/r{self.version}/zookeeperAdmin.html#sc_configuration"
         return f"https://kafka.apache.org/{''.join(self.version.split('.')[:2])}/documentation.html#{ANCHORS[section]}"
@@ -256,25 +255,23 @@ class Definitions:
     # Values
 
     def value_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return what is wrong with the value of a known name."""
+        """Return what is wrong with the value of a known name; None if the product accepts it."""
         spec = self.spec(section, name, settings) or {}
         shown = None if spec["type"] == "password" else value
         migrates = text_of(settings.get("zookeeper.metadata.migration.enable")).lower() == "true"
         if section == "broker" and spec.get("kraft") and not migrates and text_of(value):
-            return Finding("value", name, shown, "only for KRaft, this broker runs with ZooKeeper", "leave it out")
+            return Finding("value", name, shown, "only for KRaft, this broker runs with ZooKeeper", "remove it")
         if self.product == "kafka" and settings.get("config.providers") and INDIRECT.search(text_of(value)):
             return None
         wrong = fault(spec, value)
         if wrong is None:
             wrong = with_zookeeper(section, name, value) if self.product == "kafka" else None
-            return Finding("value", name, shown, wrong, "leave it out: classic") if wrong else None
+            return Finding("value", name, shown, wrong, "remove it (default: classic)") if wrong else None
         if isinstance(value, bool) and "yes" in spec.get("choices", ()):
-            advice = f"YAML takes an unquoted yes or no for a boolean: write '{'yes' if value else 'no'}' in quotes"
+            advice = f"write '{'yes' if value else 'no'}' in quotes: YAML reads an unquoted yes or no as a boolean"
         elif (number := amount(value, units_of(name))) is not None and not fault(spec, number):
-            advice = f"write {number}, for units are not known here"
+            advice = f"write {number}: units are not supported here"
         else:
             default = self.default(section, name)
-            advice = "mend it, or leave it out" + (
-                "" if default in (None, "") else f": the default is {text_of(default)}"
-            )
+            advice = "correct it, or remove it" + ("" if default in (None, "") else f" (default: {text_of(default)})")
         return Finding("value", name, shown, wrong, advice)

@@ -1,4 +1,4 @@
-"""What is wrong with the value of a property, by its spec in plugins/definitions/generated; no Ansible import."""
+"""Checks values of properties against their spec in plugins/definitions/generated."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 Spec = Mapping[str, Any]
 
-# Java's own ranges.
+# Bits of Java's types.
 WIDTHS = {"short": 16, "int": 32, "long": 64}
-# Protocols of groups, of which brokers with ZooKeeper have the first alone (KafkaConfig).
+# Protocols of groups. Brokers with ZooKeeper have only the first (KafkaConfig).
 CLASSIC, REFUSED = "classic", "consumer"
 OF_BROKERS, OF_CLIENTS = "group.coordinator.rebalance.protocols", "group.protocol"
 
 
 def text_of(value: Any) -> str:
-    """Return a value as the file has it: lists joined with commas, booleans in lower case."""
+    """Return a value as text of a properties file: lists joined with commas, booleans in lower case."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(text_of(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def span(spec: Spec) -> str:
-    """Return the range of a number in words, with a space in front; '' without one."""
+    """Return the range of a number for a message, with a space in front; '' without a range."""
     low, high = spec.get("min"), spec.get("max")
     if low is None and high is None:
         return ""
@@ -32,26 +32,26 @@ def span(spec: Spec) -> str:
 
 
 def number_fault(spec: Spec, text: str) -> str | None:
-    """Return what is wrong with a text that has to be a number of a type, in a range."""
+    """Return what is wrong with a number, as text, of the type and range of a spec; None if it is valid."""
     whole = spec["type"] in WIDTHS
-    wanted = f"not a {'whole ' if whole else ''}number{span(spec)}"
+    message = f"not a {'whole ' if whole else ''}number{span(spec)}"
     if not re.fullmatch(r"[+-]?[0-9]+" if whole else r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
-        return wanted
+        return message
     if whole and len(text) > 400:
         return f"does not fit into {WIDTHS[spec['type']]} bits"
     value = int(text) if whole else float(text)
     if value == spec.get("also", ""):
         return None
     if value < spec.get("min", value) or value > spec.get("max", value):
-        return wanted
+        return message
     limit = 1 << WIDTHS.get(spec["type"], 4096) - 1
     return f"does not fit into {WIDTHS[spec['type']]} bits" if whole and not -limit <= value < limit else None
 
 
 def fault(spec: Spec, value: Any) -> str | None:
-    """Return what is wrong with a value, None where the product takes it."""
+    """Return what is wrong with a value; None if the product accepts it."""
     if isinstance(value, Mapping):
-        return "a mapping, and a property has one value"
+        return "a mapping instead of one value"
     text, kind = text_of(value), spec["type"]
     if kind == "boolean":
         return None if text.lower() in ("true", "false") else "neither true nor false"
@@ -61,26 +61,26 @@ def fault(spec: Spec, value: Any) -> str | None:
         return "empty"
     if "versions" in spec:
         short = ".".join(text.split(".")[: 3 if text.startswith("0.") else 2])  # MetadataVersion.fromVersionString
-        return None if short in spec["versions"] else "a version that it does not know"
+        return None if short in spec["versions"] else "an unknown version"
     if "choices" not in spec:
         return None
     choices = [choice.lower() for choice in spec["choices"]] if spec.get("ignorecase") else spec["choices"]
     items = [item.strip() for item in text.split(",") if text] if kind == "list" else [text]
-    strange = [item for item in items if (item.lower() if spec.get("ignorecase") else item) not in choices]
-    which = f"{', '.join(strange)}: " if len(items) > 1 else ""
+    invalid = [item for item in items if (item.lower() if spec.get("ignorecase") else item) not in choices]
+    which = f"{', '.join(invalid)}: " if len(items) > 1 else ""
     valid = f"one of {', '.join(spec['choices'])}" if len(choices) > 1 else spec["choices"][0]
-    return f"{which}not {valid}" if strange else None
+    return f"{which}not {valid}" if invalid else None
 
 
 def with_zookeeper(section: str, name: str, value: Any) -> str | None:
-    """Return what is wrong with a value that Kafka takes under KRaft alone, None where ZooKeeper will do."""
+    """Return what is wrong with a value that Kafka accepts only with KRaft; None if it works with ZooKeeper."""
     items = [item.strip() for item in text_of(value).split(",")]
     if section == "broker" and name == OF_BROKERS:
         if CLASSIC not in items:
             return f"without {CLASSIC} Kafka would not start"
         if others := [item for item in items if item != CLASSIC]:
-            comes = "would not start with it" if REFUSED in others else "does nothing with it"
-            return f"{', '.join(others)}: only for KRaft, this broker runs with ZooKeeper and {comes}"
+            effect = "would not start" if REFUSED in others else "ignores it"
+            return f"{', '.join(others)}: only for KRaft, this broker runs with ZooKeeper and {effect}"
     if section in ("consumer", "client") and name == OF_CLIENTS and items[0].lower() != CLASSIC:
-        return "only for KRaft: brokers with ZooKeeper do not know this protocol, and the consumer would end"
+        return "only for KRaft: brokers with ZooKeeper do not support this protocol, and the consumer would fail"
     return None

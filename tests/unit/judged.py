@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 KAFKA, ZOOKEEPER = Definitions.load("kafka", "3.9.2"), Definitions.load("zookeeper", "3.8.6")
 NO_SUCH = "Kafka 3.9.2 has no broker property of that name"
 BROKER_PAGE = "https://kafka.apache.org/39/documentation.html#brokerconfigs"
-MEND = "mend it, or leave it out"
+MEND = "correct it, or remove it"
 
 
 def broker(**settings: Any) -> list[tuple[str, str, str]]:

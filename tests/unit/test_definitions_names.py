@@ -31,17 +31,17 @@ def test_nearest(name: str, meant: str | None) -> None:
     [
         ("broker", "min_insync_replicas", "did you mean min.insync.replicas?"),
         ("broker", "foo.bar", f"see {BROKER_PAGE}"),
-        ("broker", "retention.ms", "it belongs to topics; the broker's own name for it is log.retention.ms"),
-        ("broker", "max.message.bytes", "it belongs to topics; the broker's own name for it is message.max.bytes"),
-        ("broker", "remote.storage.enable", "it belongs to topics"),
-        ("broker", "acks", "it belongs to clients (producer)"),
-        ("broker", "bootstrap.servers", "it belongs to clients (producer, consumer, admin)"),
-        ("topic", "log.retention.ms", "it is the broker's; a topic's own name for it is retention.ms"),
-        ("topic", "linger.ms", "it belongs to clients (producer)"),
+        ("broker", "retention.ms", "move it to the topics, or use log.retention.ms, the broker's name for it"),
+        ("broker", "max.message.bytes", "move it to the topics, or use message.max.bytes, the broker's name for it"),
+        ("broker", "remote.storage.enable", "move it to the topics"),
+        ("broker", "acks", "move it to the clients (producer)"),
+        ("broker", "bootstrap.servers", "move it to the clients (producer, consumer, admin)"),
+        ("topic", "log.retention.ms", "use retention.ms, the topic's name for it"),
+        ("topic", "linger.ms", "move it to the clients (producer)"),
         ("topic", "retention_ms", "did you mean retention.ms?"),
-        ("producer", "group.id", "it belongs to other clients (consumer)"),
-        ("consumer", "log.dirs", "it belongs to brokers"),
-        ("client", "retention.ms", "it belongs to topics"),
+        ("producer", "group.id", "move it to other clients (consumer)"),
+        ("consumer", "log.dirs", "move it to the brokers"),
+        ("client", "retention.ms", "move it to the topics"),
         ("client", "nonsense", "see https://kafka.apache.org/39/documentation.html#configuration"),
         ("zookeeper", "ticktime", "did you mean tickTime?"),
         ("zookeeper", "maxClientConns", "did you mean maxClientCnxns?"),
@@ -51,19 +51,20 @@ def test_nearest(name: str, meant: str | None) -> None:
         (
             "broker",
             "listener.name.CLIENT.max.connections",
-            "a listener's name is in lower case here: listener.name.client.max.connections",
+            "write listener.name.client.max.connections: a listener's name is in lower case here",
         ),
         ("broker", "listener.name.client.max.connection", "did you mean listener.name.client.max.connections?"),
-        ("broker", "listener.name.client.log.dirs", "it is for the whole broker: log.dirs"),
+        ("broker", "listener.name.client.log.dirs", "use log.dirs: it applies to the whole broker"),
         (
             "broker",
             "listener.name.client.SCRAM-SHA-512.sasl.jaas.config",
-            "the name of a SASL mechanism is in lower case here: listener.name.client.scram-sha-512.sasl.jaas.config",
+            "write listener.name.client.scram-sha-512.sasl.jaas.config: the name of a SASL mechanism is in lower case "
+            "here",
         ),
         (
             "broker",
             "scram-sha-512.sasl.jaas.config",
-            "a broker reads it for a listener: listener.name.<listener>.scram-sha-512.sasl.jaas.config",
+            "use listener.name.<listener>.scram-sha-512.sasl.jaas.config: a broker reads it for a listener",
         ),
     ],
 )
@@ -110,13 +111,13 @@ def test_what_only_a_jvm_option_sets_is_said_to_do_nothing() -> None:
         "unknown",
         "jute.maxbuffer",
         5000000,
-        "ZooKeeper 3.8.6 reads it as an option of its JVM; in zoo.cfg it does nothing",
+        "ZooKeeper 3.8.6 reads it only as an option of its JVM; in zoo.cfg it has no effect",
         "add -Djute.maxbuffer=5000000 to zookeeper_java_options",
     )
 
 
 def test_kraft_is_not_for_a_broker_with_zookeeper() -> None:
-    kraft = ("value", "only for KRaft, this broker runs with ZooKeeper", "leave it out")
+    kraft = ("value", "only for KRaft, this broker runs with ZooKeeper", "remove it")
     assert broker(process_roles="broker", controller_quorum_voters="1@a:9093", node_id=1) == [kraft, kraft]
     assert broker(process_roles="") == []
     assert broker(controller_listener_names="CONTROLLER", zookeeper_metadata_migration_enable=True) == []

@@ -13,7 +13,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("broker", "num.network.threads", 3.0, "not a whole number from 1"),
     ("broker", "num.network.threads", True, "not a whole number from 1"),
     ("broker", "num.network.threads", [3, 4], "not a whole number from 1"),
-    ("broker", "num.network.threads", {"a": 1}, "a mapping, and a property has one value"),
+    ("broker", "num.network.threads", {"a": 1}, "a mapping instead of one value"),
     ("broker", "min.insync.replicas", 0, "not a whole number from 1"),
     ("broker", "compression.lz4.level", 18, "not a whole number from 1 to 17"),
     ("broker", "compression.gzip.level", 0, "not a whole number from 1 to 9, or -1"),
@@ -28,7 +28,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("broker", "log.cleanup.policy", ["compact", "keep"], "keep: not one of compact, delete"),
     ("broker", "log.cleanup.policy", "keep", "not one of compact, delete"),
     ("broker", "security.inter.broker.protocol", "ssl", "not one of PLAINTEXT, SASL_PLAINTEXT, SASL_SSL, SSL"),
-    ("broker", "inter.broker.protocol.version", "9.9", "a version that it does not know"),
+    ("broker", "inter.broker.protocol.version", "9.9", "an unknown version"),
     ("broker", "listener.name.client.ssl.client.auth", "maybe", "not one of none, requested, required"),
     ("broker", "group.consumer.migration.policy", "both", "not one of BIDIRECTIONAL, DISABLED, DOWNGRADE, UPGRADE"),
     ("broker", "remote.log.manager.task.retry.jitter", 0.6, "not a number from 0 to 0.5"),
@@ -98,15 +98,15 @@ def test_values_that_are_taken() -> None:
 
 
 def test_the_advice_names_the_default() -> None:
-    assert only("broker", "num.network.threads", 0).advice == "mend it, or leave it out: the default is 3"
-    assert only("broker", "auto.create.topics.enable", "x").advice == "mend it, or leave it out: the default is true"
+    assert only("broker", "num.network.threads", 0).advice == "correct it, or remove it (default: 3)"
+    assert only("broker", "auto.create.topics.enable", "x").advice == "correct it, or remove it (default: true)"
     assert only("broker", "log.retention.ms", "x").advice == MEND
 
 
 def test_a_boolean_that_yaml_made_of_yes_is_explained() -> None:
     assert (
         only("zookeeper", "forceSync", False).advice
-        == "YAML takes an unquoted yes or no for a boolean: write 'no' in quotes"
+        == "write 'no' in quotes: YAML reads an unquoted yes or no as a boolean"
     )
 
 
@@ -156,12 +156,12 @@ def test_every_finding_is_reported_together() -> None:
 
 KRAFT: list[tuple[str, Any, str]] = [
     ("broker", "classic,consumer", "consumer: only for KRaft, this broker runs with ZooKeeper and would not start"),
-    ("broker", ["classic", "share"], "share: only for KRaft, this broker runs with ZooKeeper and does nothing"),
-    ("broker", "classic, unknown", "unknown: only for KRaft, this broker runs with ZooKeeper and does nothing"),
+    ("broker", ["classic", "share"], "share: only for KRaft, this broker runs with ZooKeeper and ignores it"),
+    ("broker", "classic, unknown", "unknown: only for KRaft, this broker runs with ZooKeeper and ignores it"),
     ("broker", "consumer", "without classic Kafka would not start"),
     ("broker", "", "without classic Kafka would not start"),
-    ("client", "consumer", "only for KRaft: brokers with ZooKeeper do not know this protocol"),
-    ("consumer", "Consumer", "only for KRaft: brokers with ZooKeeper do not know this protocol"),
+    ("client", "consumer", "only for KRaft: brokers with ZooKeeper do not support this protocol"),
+    ("consumer", "Consumer", "only for KRaft: brokers with ZooKeeper do not support this protocol"),
 ]
 
 
@@ -169,5 +169,7 @@ def test_values_that_are_for_kraft_alone() -> None:
     """KafkaConfig.validateValues of 3.9; a broker without KRaft answers no ConsumerGroupHeartbeat."""
     names = {"broker": "group.coordinator.rebalance.protocols"}
     found = [only(section, names.get(section, "group.protocol"), value) for section, value, _ in KRAFT]
-    assert [(one.shown, one.advice) for one in found] == [(value, "leave it out: classic") for _, value, _ in KRAFT]
+    assert [(one.shown, one.advice) for one in found] == [
+        (value, "remove it (default: classic)") for _, value, _ in KRAFT
+    ]
     assert [one.wrong for one, (*_, wrong) in zip(found, KRAFT, strict=True) if not one.wrong.startswith(wrong)] == []
