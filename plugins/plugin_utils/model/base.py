@@ -1,4 +1,4 @@
-"""The declared model: what every rule reads."""
+"""The declared model, which every rule reads."""
 
 from __future__ import annotations
 
@@ -20,32 +20,35 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 
 # Layouts of one cluster over several datacenters.
 STRETCHED = ("stretch2", "stretch2_5", "stretch3")
-# What functions say of a host that is judged: keys of groups/*.yml.
+# Keys of groups/*.yml whose entries are checked.
 SAID = ("ports", "mounts", "connects")
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
 @dataclass(frozen=True)
 class Model:
-    """The hosts of an inventory and what each is; an input that is not set, or could not be computed, is absent."""
+    """The hosts of an inventory, with their variables and groups.
+
+    An input that is not set, or could not be computed, is absent.
+    """
 
     hosts: Mapping[str, Mapping[str, Any]]
-    """Role inputs and site words per host."""
+    """Role inputs and variables of the site, by host."""
     groups: Mapping[str, Sequence[str]]
     """Members of the function groups."""
     all_groups: Mapping[str, Sequence[str]]
     names: Mapping[str, frozenset[str]]
-    """Every variable that a host has, ours or not."""
+    """All variables of each host, of this project or not."""
     defaults: Mapping[str, Any]
-    """Defaults of role inputs and site words."""
+    """Defaults of role inputs and variables of the site."""
     known: frozenset[str]
-    """Every role input and site word."""
+    """Every role input and variable of the site."""
     prefixes: frozenset[str]
-    """What names of role inputs begin with."""
+    """Prefixes of role inputs."""
     mistyped: tuple[Problem, ...] = ()
-    """Values that are not of the type that is declared."""
+    """Problems of values that are not of their declared type."""
     said: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    """What functions say of each host: entries by host, kind (one of SAID) and function."""
+    """Entries of groups/*.yml for each host, by host, kind (one of SAID) and function."""
 
     def _all(self, kind: type[AnyMachine], hosts: Iterable[str]) -> list[AnyMachine]:
         return [
@@ -64,7 +67,7 @@ class Model:
 
     @cached_property
     def voters(self) -> list[ZooKeeperServer]:
-        """ZooKeeper servers that vote."""
+        """The ZooKeeper servers that vote."""
         return [server for server in self.servers if server.votes]
 
     @cached_property
@@ -90,20 +93,20 @@ class Model:
 
     @cached_property
     def function_hosts(self) -> list[str]:
-        """Their names."""
+        """The names of the hosts that have a function."""
         return list(dict.fromkeys(host for members in self.groups.values() for host in members))
 
     def told(self, name: str) -> list[Mapping[str, Any]]:
-        """Return users or ACLs as the first broker is told: the playbook takes them from there."""
+        """Return users or ACLs of the first broker, from which the playbook takes them."""
         return self.brokers[0].inputs.entries(name) if self.brokers else []
 
     def present(self, name: str) -> list[Mapping[str, Any]]:
-        """Return those of them that are to be there."""
+        """Return the users or ACLs of the first broker that should exist."""
         return [entry for entry in self.told(name) if entry.get("state") != "absent"]
 
     @cached_property
     def acls(self) -> list[Mapping[str, Any]]:
-        """The ACLs that are to be there: those of what users are granted, then kafka_acls."""
+        """The ACLs that should exist: first those of the users' grants, then kafka_acls."""
         entries = [*granted(self.present("kafka_users")), *self.present("kafka_acls")]
         return [entry for entry in entries if entry.get("state") != "absent"]
 
@@ -121,35 +124,37 @@ class Model:
         return [function for function in functions().values() if self.is_in(function.name, machine)]
 
     def input_names(self, machine: Machine, kind: str) -> list[str]:
-        """Return the inputs of a kind (functions.INPUTS) that the functions of a host have."""
+        """Return the inputs of a kind (functions.INPUTS) of the functions of a host."""
         return [name for function in self.functions_of(machine) for name in getattr(function, kind)]
 
     def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
-        """Return what the functions of a host say of a kind (one of SAID), each entry with its function."""
-        said = self.said.get(machine.name, {}).get(kind, {})
-        found = [(function, said.get(function.name)) for function in self.functions_of(machine)]
-        return [(function, item) for function, items in found if isinstance(items, (list, tuple)) for item in items]
+        """Return the entries of a kind (a key of groups/*.yml) of a host's functions, each with its function."""
+        entries = self.said.get(machine.name, {}).get(kind, {})
+        by_function = [(function, entries.get(function.name)) for function in self.functions_of(machine)]
+        return [
+            (function, item) for function, items in by_function if isinstance(items, (list, tuple)) for item in items
+        ]
 
     def executables(self, machine: Machine) -> dict[str, str]:
-        """Return the java that the units of a host run, by its path the input that names it.
+        """Return {path: input} of the Java executables of a host's units.
 
-        The one that the role java sees to comes first, and is the default of the others.
+        The executable of the role java is the first, and the default of the others.
         """
         roles = {role for function in self.functions_of(machine) for role in function.roles}
-        found: dict[str, str] = {}
+        executables: dict[str, str] = {}
         for name in [*(["java_executable"] if "java" in roles else []), *self.input_names(machine, "java")]:
             if path := machine.inputs.text(name):
-                found.setdefault(path, name)
-        return found
+                executables.setdefault(path, name)
+        return executables
 
 
 def datacenters(machines: Sequence[AnyMachine]) -> dict[str, list[AnyMachine]]:
-    """Return the hosts by datacenter, those that name none left out."""
-    found: dict[str, list[AnyMachine]] = {}
+    """Return the hosts by datacenter, without hosts that have none."""
+    hosts: dict[str, list[AnyMachine]] = {}
     for machine in machines:
         if machine.datacenter is not None:
-            found.setdefault(machine.datacenter, []).append(machine)
-    return found
+            hosts.setdefault(machine.datacenter, []).append(machine)
+    return hosts
 
 
 def names(machines: Iterable[Machine]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The declared hosts as objects: what every rule reads, and nothing is computed twice; no Ansible import."""
+"""The declared hosts as objects, which every rule reads; each attribute is computed once."""
 
 from __future__ import annotations
 
@@ -24,30 +24,27 @@ def _trimmed(text: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Machine:
-    """A host, whatever it does. Attributes are what is declared.
-
-    None where nothing is, or where it is no such thing.
-    """
+    """A host of any function. Attributes are declared values; None if a value is not declared or not valid."""
 
     name: str
     inputs: Inputs
     written: frozenset[str]
-    """Names of every variable that the host has, ours or not."""
+    """Names of all variables of the host, of this project or not."""
 
     def problem(
         self, variable: str, code: str, value: Any, wrong: str, advice: str, *, warning: bool = False
     ) -> Problem:
-        """Return a problem of this host."""
+        """Return a problem of this host, from texts."""
         return Problem((self.name,), variable, code, value, wrong, advice, warning)
 
     def report(
         self, kind: ProblemKind, variable: str, value: Any = None, *, warning: bool | None = None, **details: Any
     ) -> Problem:
-        """Return a problem of this host."""
+        """Return a problem of this host; `details` fill the templates of its kind."""
         return kind.problem((self.name,), variable, value, warning=warning, **details)
 
     def address(self, network: str) -> Any:
-        """Return its address in a network (client, replication)."""
+        """Return the host's address in a network (client, replication)."""
         return self.inputs.get(f"{network}_address")
 
     def network(self, network: str) -> Any:
@@ -56,27 +53,27 @@ class Machine:
 
     @cached_property
     def addresses(self) -> list[Any]:
-        """Its declared addresses."""
-        return [found for network in NETWORKS if (found := self.address(network)) is not None]
+        """The declared addresses."""
+        return [address for network in NETWORKS if (address := self.address(network)) is not None]
 
     @cached_property
     def datacenter(self) -> str | None:
-        """Where it stands, without blanks at its ends (reported as such)."""
+        """The datacenter, without blanks at its ends (which are reported)."""
         return _trimmed(self.inputs.text("datacenter"))
 
     @cached_property
     def rack(self) -> str | None:
-        """The failure domain inside the datacenter, likewise."""
+        """The failure domain inside the datacenter, without blanks at its ends."""
         return _trimmed(self.inputs.text("rack"))
 
     @cached_property
     def production(self) -> bool:
-        """Whether it is no lab: what is not known refuses nothing less."""
+        """Whether the site is not a lab; an invalid site_environment counts as production."""
         return bool(self.inputs.get("site_environment") != "lab")
 
     @cached_property
     def available(self) -> bool:
-        """Whether writes may go on where records may be lost."""
+        """Whether writes may continue when acknowledged records could be lost."""
         return bool(self.inputs.get("promise") == "available")
 
     @cached_property
@@ -90,7 +87,7 @@ class Machine:
         return self.inputs.entries("pki_truststores")
 
     def failed(self, name: str) -> bool:
-        """Tell whether a variable is written and could not be computed, which is reported."""
+        """Tell whether a variable is set and could not be computed (which is reported)."""
         return name in self.written and name not in self.inputs.values
 
 
@@ -100,16 +97,16 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def number(self) -> int | None:
-        """zookeeper_id."""
+        """The server's id, zookeeper_id."""
         return self.inputs.whole("zookeeper_id")
 
     @cached_property
     def servers(self) -> dict[int | None, tuple[Any, ...]]:
-        """The ensemble as it is told: addresses by id."""
-        told = self.inputs.mapping("zookeeper_servers")
+        """The ensemble in the server's configuration: addresses by id."""
+        ensemble = self.inputs.mapping("zookeeper_servers")
         return {
             whole(number): (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
-            for number, value in told.items()
+            for number, value in ensemble.items()
         }
 
     @cached_property
@@ -124,32 +121,32 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def observers(self) -> set[int]:
-        """The ids that it takes for observers."""
+        """The ids of observers in the server's configuration."""
         return {number for item in self.inputs.sequence("zookeeper_observers") if (number := whole(item)) is not None}
 
     @cached_property
     def votes(self) -> bool:
-        """Whether it votes."""
+        """Whether the server votes."""
         return self.number not in self.observers
 
     @cached_property
     def ports(self) -> dict[str, int]:
-        """{input: port} of the ports at which it listens for clients."""
+        """{input: port} of the ports for clients."""
         return {name: port for name in ZOOKEEPER_PORTS if (port := self.inputs.whole(name))}
 
     @cached_property
     def quorum_tls(self) -> bool:
-        """Whether it speaks TLS to the other servers."""
+        """Whether the server uses TLS to the other servers."""
         return self.inputs.on("zookeeper_quorum_tls")
 
     @cached_property
     def speaks_tls(self) -> bool:
-        """Whether it speaks TLS to anybody."""
+        """Whether the server uses TLS to the other servers or to clients."""
         return self.quorum_tls or ZOOKEEPER_PORTS[0] in self.ports
 
     @cached_property
     def config(self) -> Mapping[Any, Any]:
-        """zookeeper_config, lists as the file has them."""
+        """zookeeper_config, with lists as text."""
         return as_written(self.inputs.mapping("zookeeper_config"))
 
     @cached_property
@@ -169,18 +166,18 @@ class Broker(Machine):
 
     @cached_property
     def kafka_rack(self) -> str | None:
-        """broker.rack, likewise, where it is made of the two as well."""
+        """broker.rack, without blanks at its ends or around hyphens: it may be made of datacenter and rack."""
         value = self.inputs.values.get("kafka_rack")
         return re.sub(r"\s+(?=-|$)|(?:^|(?<=-))\s+", "", str(value)) if value else None
 
     @cached_property
     def listeners(self) -> list[Listener]:
-        """Its listeners; entries that are none are left out (reported with the role's inputs)."""
+        """The broker's listeners, without invalid entries (reported with the role's inputs)."""
         return [Listener.of(entry) for entry in self.inputs.entries("kafka_listeners")]
 
     @cached_property
     def encrypted(self) -> list[Listener]:
-        """The listeners that speak TLS."""
+        """The listeners that use TLS."""
         return [listener for listener in self.listeners if listener.encrypted]
 
     @cached_property
@@ -195,17 +192,17 @@ class Broker(Machine):
 
     @cached_property
     def config(self) -> dict[Any, Any]:
-        """kafka_config, overlaid by kafka_config_overrides."""
+        """kafka_config, overridden by kafka_config_overrides."""
         return {name: value for _, layer in self.layers for name, value in layer.items()}
 
     @cached_property
     def layers(self) -> list[tuple[str, Mapping[Any, Any]]]:
-        """The two dicts by their names, the stronger last; lists as the file has them."""
+        """The two dicts by name, the one with the higher precedence last; lists as text."""
         return [(name, as_written(self.inputs.mapping(name))) for name in ("kafka_config", "kafka_config_overrides")]
 
     @cached_property
     def replication_factor(self) -> int | None:
-        """Replicas of new topics."""
+        """The number of replicas of new topics."""
         return self.inputs.whole("kafka_replication_factor")
 
     @cached_property
@@ -215,7 +212,7 @@ class Broker(Machine):
 
     @cached_property
     def zookeeper_connect(self) -> list[str]:
-        """host:port of the ZooKeeper servers that it is told of."""
+        """The entries host:port of zookeeper.connect."""
         return [str(entry) for entry in self.inputs.sequence("kafka_zookeeper_connect")]
 
     def keystore(self, listener: Listener | None = None) -> str:
@@ -228,7 +225,7 @@ class Broker(Machine):
 
     @cached_property
     def zookeeper_keystore(self) -> str:
-        """With it the broker speaks TLS to ZooKeeper."""
+        """The keystore for ZooKeeper; if it is set, the broker uses TLS to ZooKeeper."""
         return str(self.inputs.get("kafka_zookeeper_keystore") or "")
 
 
@@ -238,31 +235,31 @@ class Job:
 
     name: str
     kind: str
-    """The job of the wheel: its name, unless another is declared."""
+    """The job in the wheel: by default the entry's name."""
     config: Mapping[str, Any]
-    """{} where it is none (reported with the role's inputs)."""
+    """{} if it is not a dict (reported with the role's inputs)."""
     configured: bool = True
-    """Whether there is one."""
+    """Whether `config` is a dict."""
     migrate: Mapping[str, Any] = field(default_factory=dict)
-    """Login of who may make tables in its database; {} where a run leaves them alone."""
+    """Login that may create tables in the job's database; {} if a run does not create them."""
 
     @property
     def variable(self) -> str:
-        """Its place in the inventory."""
+        """The entry's place in the inventory."""
         return f"spark_job_jobs[{self.name}]"
 
     @property
     def kafka(self) -> Mapping[str, Any]:
-        """Its client properties."""
-        found = self.config.get("kafka")
-        return found if isinstance(found, Mapping) else {}
+        """The job's client properties."""
+        settings = self.config.get("kafka")
+        return settings if isinstance(settings, Mapping) else {}
 
     @property
     def user(self) -> str:
-        """Whom it logs in as by password; '' where it does not."""
+        """The user of its login by password; '' without one."""
         text = self.kafka.get("sasl.jaas.config")
-        found = re.search(r'username="((?:[^"\\]|\\.)*)"', text) if isinstance(text, str) else None
-        return re.sub(r"\\(.)", r"\1", found.group(1)) if found else ""
+        match = re.search(r'username="((?:[^"\\]|\\.)*)"', text) if isinstance(text, str) else None
+        return re.sub(r"\\(.)", r"\1", match.group(1)) if match else ""
 
 
 @dataclass(frozen=True)
@@ -271,7 +268,7 @@ class SparkNode(Machine):
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """Its jobs, without those that are to be taken away."""
+        """The node's jobs, without those of state absent."""
         entries = self.inputs.entries("spark_job_jobs")
         return [_job(entry) for entry in entries if entry.get("state") != "absent"]
 

@@ -1,4 +1,4 @@
-"""Who has to reach whom: the connections that preflight tries before anything is changed."""
+"""Returns the connections between hosts, which preflight tries before anything is changed."""
 
 from __future__ import annotations
 
@@ -14,38 +14,40 @@ Places = dict[tuple[str, int], str]
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
-    """Return {host, address, port} of everything that a host connects to; nothing need listen there yet.
+    """Return {host, address, port} of all connections of a host; no process has to listen there yet.
 
-    That is what its functions say (`connects`), and two rules: servers ask besides whether an address is alive, and
-    brokers connect to the one listener that is for them, at what they advertise.
+    They are those of its functions (`connects`) and two more: servers probe the addresses of their peers, and brokers
+    connect to the advertised address of the listener for brokers.
     """
-    found: Places = {}
+    places: Places = {}
     for server in model.servers:
         if server.name == host:
-            found |= _ensemble(model, server.servers)
+            places |= _ensemble(model, server.servers)
     for broker in model.brokers:
         if broker.name == host:
             for other in model.brokers:
                 for listener in other.listeners:
                     port = whole(listener.advertised_port)
                     if port is not None and listener.name == str(broker.inter_broker):
-                        found[str(listener.advertised_address), port] = other.name
-    found |= _named((str(entry) for _, entry in model.items(model.machines[host], "connects")), model.functional)
-    return [{"host": name, "address": address, "port": port} for (address, port), name in found.items() if name != host]
+                        places[str(listener.advertised_address), port] = other.name
+    places |= _named((str(entry) for _, entry in model.items(model.machines[host], "connects")), model.functional)
+    return [
+        {"host": name, "address": address, "port": port} for (address, port), name in places.items() if name != host
+    ]
 
 
-def _ensemble(model: Model, told: Mapping[int | None, tuple[Any, ...]]) -> Places:
-    """Return the quorum ports of the servers; one with several addresses is asked at each whether it is alive."""
-    found: Places = {}
+def _ensemble(model: Model, ensemble: Mapping[int | None, tuple[Any, ...]]) -> Places:
+    """Return the quorum ports of the servers, and the echo port at each address of a server with several."""
+    places: Places = {}
     for server in model.servers:
-        addresses = told.get(server.number, ())
+        addresses = ensemble.get(server.number, ())
         ports = (QUORUM_PORT, ECHO) if len(addresses) > 1 else (QUORUM_PORT,)
-        found |= {(str(address), port): server.name for address in addresses for port in ports}
-    return found
+        places |= {(str(address), port): server.name for address in addresses for port in ports}
+    return places
 
 
 def _named(entries: Iterable[str], machines: Iterable[Machine]) -> Places:
-    """Return the entries `address:port` that belong to these hosts."""
+    """Return the entries `address:port` whose address belongs to one of these hosts."""
     owners = {str(address): machine.name for machine in machines for address in machine.addresses}
     parts = [entry.strip().rpartition(":") for entry in entries]
     return {

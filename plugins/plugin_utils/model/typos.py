@@ -1,4 +1,4 @@
-"""Tells a slip of the pen from another name."""
+"""Tells a typo from another name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 
 
 def slip(name: str, known: Collection[str]) -> str | None:
-    """Return the known name from which another differs by a slip alone: by letters, not by what tells names apart."""
+    """Return the known name of which a name is a typo; None if they differ in a number or in the number of words."""
     near = nearest(name, known)
-    told = [re.findall(r"\d+|[a-z]+", text.lower()) for text in (name, near or "")]
-    apart = [word for word in told[0] if word.isdigit()] != [word for word in told[1] if word.isdigit()]
-    return near if near and len(told[0]) == len(told[1]) and not apart else None
+    words, near_words = (re.findall(r"\d+|[a-z]+", text.lower()) for text in (name, near or ""))
+    numbers, near_numbers = ([word for word in parts if word.isdigit()] for parts in (words, near_words))
+    return near if near and len(words) == len(near_words) and numbers == near_numbers else None

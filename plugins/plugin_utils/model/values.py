@@ -1,4 +1,4 @@
-"""Values as inventories hold them: text or number, a dict or something else in its place."""
+"""Values of inventories: reads numbers written as text, dicts and lists that may be something else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WILDCARDS = ("0.0.0.0", "::", "")
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number, also one written as text; None for anything else."""
+    """Return a whole number, also from text; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -26,9 +26,10 @@ def whole(value: Any) -> int | None:
 
 
 def seconds(value: Any) -> str | None:
-    """Return what a plain number of milliseconds would be as seconds, as 7d; None where those cannot be meant.
+    """Return a duration, as 7d, if a number of milliseconds was probably written in seconds; else None.
 
-    They are where it is less than an hour, a whole number of hours as seconds, and none of minutes as it is.
+    That is if the number is less than an hour in milliseconds, a whole number of hours in seconds, and no whole number
+    of minutes in milliseconds.
     """
     number = whole(value)
     if number is None or not 0 < number < 3_600_000 or number % 3600 or not number % 60_000:
@@ -37,18 +38,23 @@ def seconds(value: Any) -> str | None:
 
 
 def tiny(value: Any) -> bool:
-    """Tell whether a plain number of milliseconds is less than a second, and something."""
+    """Tell whether a number of milliseconds is positive and less than a second."""
     return 0 < (whole(value) or 0) < 1000
 
 
-def in_seconds(name: str, number: int | None, usual: Any) -> bool:
-    """Tell whether milliseconds are about the usual number of seconds: these were meant."""
+def in_seconds(name: str, number: int | None, default: Any) -> bool:
+    """Tell whether a number of milliseconds is about the default in seconds, and was probably written in seconds."""
     plain = name.endswith(".ms") and number is not None and number % 60_000 != 0
-    return plain and isinstance(usual, int) and 5_000 <= usual < 10**12 and usual <= 4000 * (number or 0) <= 16 * usual
+    return (
+        plain
+        and isinstance(default, int)
+        and 5_000 <= default < 10**12
+        and default <= 4000 * (number or 0) <= 16 * default
+    )
 
 
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
-    """Return a network; None for what is none."""
+    """Return a network; None if the value is not a network."""
     try:
         return ip_network(str(value))
     except ValueError:
@@ -56,7 +62,7 @@ def subnet(value: Any) -> IPv4Network | IPv6Network | None:
 
 
 def is_address(value: Any) -> bool:
-    """Tell an IPv4 or IPv6 address from a name."""
+    """Tell whether a value is an IPv4 or IPv6 address, and not a name."""
     try:
         ip_address(str(value))
     except ValueError:
@@ -65,7 +71,7 @@ def is_address(value: Any) -> bool:
 
 
 def v6(value: Any) -> bool:
-    """Tell whether an address or a subnet is one of IPv6."""
+    """Tell whether an address or a subnet is IPv6."""
     try:
         return ip_network(str(value), strict=False).version == 6
     except ValueError:
@@ -73,47 +79,47 @@ def v6(value: Any) -> bool:
 
 
 def inside(address: Any, network: Any) -> bool:
-    """Tell whether an address is in a network; a name is in none."""
-    found = subnet(network)
-    return found is not None and is_address(address) and ip_address(str(address)) in found
+    """Tell whether an address is in a network; False for a name."""
+    parsed = subnet(network)
+    return parsed is not None and is_address(address) and ip_address(str(address)) in parsed
 
 
 def plain_path(path: str) -> str:
-    """Return a path in the one form in which paths can be compared."""
+    """Return a path in a normal form, in which paths can be compared."""
     return str(PurePosixPath(re.sub("^//+", "/", path)))
 
 
 @lru_cache(maxsize=1024)  # hosts have the same paths
 def below(path: str, *folders: str) -> str | None:
-    """Return the folder that a path is in, or is; None where it is in none of them."""
+    """Return the first of the folders that a path is in or equals; None if there is none."""
     parts = PurePosixPath(plain_path(path))
     return next((name for name in folders if PurePosixPath(plain_path(name)) in (parts, *parts.parents)), None)
 
 
 def members(value: Any) -> list[int | None]:
-    """Return the ids of a group, written as a list or as ZooKeeper writes it (1:2:3)."""
+    """Return the ids of a group, from a list or from ZooKeeper's notation (1:2:3)."""
     items = str(value).split(":") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
     return [whole(item) for item in items]
 
 
 def as_written(settings: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return properties with each list as its file has it: of one item, it is what the product reads as that item."""
+    """Return properties with each list as the text in the file."""
     return {name: text_of(value) if isinstance(value, (list, tuple)) else value for name, value in settings.items()}
 
 
 def holders(pairs: Iterator[tuple[Any, str]]) -> dict[Any, list[str]]:
-    """Return {value: places} of the values that are at more than one place."""
-    found: dict[Any, list[str]] = {}
+    """Return {value: places} of the values that are in more than one place; `pairs` are values with their places."""
+    places_of: dict[Any, list[str]] = {}
     for value, place in pairs:
-        found.setdefault(value, []).append(place)
-    return {value: places for value, places in found.items() if len(places) > 1}
+        places_of.setdefault(value, []).append(place)
+    return {value: places for value, places in places_of.items() if len(places) > 1}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one host: role inputs and site words, with their defaults.
+    """The inputs of one host: role inputs and variables of the site, with their defaults.
 
-    One that is not set, or could not be computed, is absent.
+    An input that is not set, or could not be computed, is absent.
     """
 
     values: Mapping[str, Any]
@@ -125,12 +131,12 @@ class Inputs:
         return self.defaults.get(name) if value is None else value
 
     def mapping(self, name: str) -> Mapping[Any, Any]:
-        """Return an input that is a dict; {} where it is not (reported with the role's inputs)."""
+        """Return an input that is a dict; {} if it is not (reported with the role's inputs)."""
         value = self.get(name)
         return value if isinstance(value, Mapping) else {}
 
     def sequence(self, name: str) -> Sequence[Any]:
-        """Return an input that is a list; [] where it is not (reported with the role's inputs)."""
+        """Return an input that is a list; [] if it is not (reported with the role's inputs)."""
         value = self.get(name)
         return value if isinstance(value, Sequence) and not isinstance(value, str) else []
 
@@ -139,15 +145,15 @@ class Inputs:
         return [item for item in self.sequence(name) if isinstance(item, Mapping)]
 
     def whole(self, name: str) -> int | None:
-        """Return an input that is a whole number, also one written as text; None where it is not."""
+        """Return an input that is a whole number, also from text; None if it is not."""
         return whole(self.get(name))
 
     def text(self, name: str) -> str | None:
-        """Return an input as text; None where there is none."""
+        """Return an input as text; None if it is not set."""
         value = self.get(name)
         return None if value is None else str(value)
 
     def on(self, name: str) -> bool:
-        """Tell whether a switch is on, also where -e gave it as text."""
+        """Tell whether a boolean is true, also as text, as -e passes it."""
         value = self.get(name)
         return bool(switch(value)) if isinstance(value, str) else bool(value)
