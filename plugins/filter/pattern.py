@@ -10,7 +10,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import devices_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import without_functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
@@ -28,7 +28,7 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
     run_lock.prepare()
     pattern = ":".join(name for name in functions() if groups.get(name))
     if groups.get("all") and not pattern:
-        raise AnsibleFilterError(line(nobody(groups), groups))
+        raise AnsibleFilterError(line(without_functions(groups), groups))
     return pattern or "localhost"
 
 

@@ -28,7 +28,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import BESIDES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import (
+    BESIDES,
+    INPUT_REFUSED,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
@@ -180,10 +183,7 @@ class Reader:
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
         identity = {name for _, name in inputs("identity")}  # judged in model/, with the other hosts in view
-        advice = (
-            f"{'inventories/README.md' if role == 'site' else f'roles/{role}/README.md'} "
-            "lists the valid names and types"
-        )
+        page = "inventories/README.md" if role == "site" else f"roles/{role}/README.md"
         for name in options:
             if name in uncomputed or name in identity:
                 continue
@@ -194,11 +194,11 @@ class Reader:
                 given = {name: [entry for entry in given[name] if entry not in more]}
                 found = refused(role, name, {name: more}) if more else []
                 self.problems += [
-                    Problem((host,), place.replace(name, besides, 1), "INPUT_REFUSED", None, wrong, advice)
+                    INPUT_REFUSED.problem((host,), place.replace(name, besides, 1), fault=wrong, page=page)
                     for place, wrong in found
                 ]
             self.problems += [
-                Problem((host,), place, "INPUT_REFUSED", None, wrong, advice)
+                INPUT_REFUSED.problem((host,), place, fault=wrong, page=page)
                 for place, wrong in refused(role, name, given)
             ]
 

@@ -1,6 +1,6 @@
-"""What a listener's own options mean where they are not said; no Ansible import.
+"""The options of a listener, with their defaults.
 
-Filters write it, the model check and reloads read it.
+Filters write them; the model and reloads read them.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def encrypted(listener: Mapping[str, Any]) -> bool:
-    """Tell whether it speaks TLS."""
+    """Tell whether a listener uses TLS."""
     return listener.get("protocol") in ("SSL", "SASL_SSL")
 
 
 def client_auth(listener: Mapping[str, Any]) -> str:
-    """Return ssl.client.auth: who connects to one of protocol SSL needs a certificate, to one of SASL_SSL a login."""
+    """Return ssl.client.auth: by default, SSL requires a certificate of clients, SASL_SSL does not."""
     return str(listener.get("client_auth") or ("required" if listener.get("protocol") == "SSL" else "none"))
 
 
 def mechanisms(listener: Mapping[str, Any]) -> list[str]:
-    """Return sasl.enabled.mechanisms; none without SASL, or where they are no list (reported with the inputs)."""
+    """Return sasl.enabled.mechanisms; [] without SASL, or if they are no list (reported with the inputs)."""
     if listener.get("protocol") not in ("SASL_PLAINTEXT", "SASL_SSL"):
         return []
-    found = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
-    return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
+    names = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
+    return [str(name) for name in names] if isinstance(names, (list, tuple)) else []
 
 
 @dataclass(frozen=True)
 class Listener:
-    """An entry of kafka_listeners, with what is meant where it says nothing."""
+    """An entry of kafka_listeners, with defaults for what it does not set."""
 
     name: str
     address: Any
     port: Any
-    """As declared: a number, unless that is a mistake."""
+    """As declared: a number unless the declaration is a mistake."""
     advertised_address: Any
-    """What clients are told: the address that is bound, unless another is declared."""
+    """The address that clients get: by default the one that is bound."""
     advertised_port: Any
     protocol: str
     client_auth: str
     mechanisms: tuple[str, ...]
     keystore: str
-    """Its own, or ''."""
+    """The listener's own keystore, or ''."""
     truststore: str
     rules: tuple[str, ...]
     """ssl.principal.mapping.rules."""
-    protocol_said: bool = True
+    protocol_declared: bool = True
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Listener:
-        """Return the listener of an entry; what is missing is None or '' (reported with the role's inputs)."""
+        """Return the listener of an entry; missing values are None or '' (reported with the role's inputs)."""
         rules = entry.get("principal_mapping_rules")
         return cls(
             str(entry.get("name")),
@@ -72,20 +72,20 @@ class Listener:
 
     @property
     def variable(self) -> str:
-        """Its place in the inventory."""
+        """The entry's place in the inventory."""
         return f"kafka_listeners[{self.name}]"
 
     @property
     def advertised(self) -> str:
-        """What clients are told, as address:port."""
+        """The address:port that clients get."""
         return f"{self.advertised_address}:{self.advertised_port}"
 
     @property
     def encrypted(self) -> bool:
-        """Whether it speaks TLS."""
+        """Whether the listener uses TLS."""
         return self.protocol in ("SSL", "SASL_SSL")
 
     @property
     def asks_for_certificates(self) -> bool:
-        """Whether it asks its clients for certificates."""
+        """Whether the listener requests certificates of its clients."""
         return self.client_auth != "none"

@@ -32,25 +32,25 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
             "lab_stretch2",
             zookeeper(zookeeper_observers=[6]),
             "ZOOKEEPER_GROUP_EVEN group zookeeper/zookeeper_observers = 6: dc2-zk3 does not vote, so the 2 servers of "
-            "dc2 spare no more than 1; take it out, or let",
+            "dc2 survive no more failures than 1; remove it, or let",
         ),
         (
             "lab_stretch2",
             zookeeper(zookeeper_observers=[5, 6]),
             "ZOOKEEPER_GROUP_SIZES group zookeeper/zookeeper_observers = 5, 6: dc2-zk2 and dc2-zk3 do not vote, so dc2 "
-            "spares fewer servers than the other datacenter; take it out, or let",
+            "survives fewer failures than the other datacenter; remove it, or let",
         ),
         (
             "lab",
             config("replica.lag.time.max.ms", 30),
             "PROPERTY_ORDER group kafka/kafka_config[replica.lag.time.max.ms] = 30: less than "
-            "replica.fetch.wait.max.ms (100), and Kafka would refuse to start; write 30000 if seconds were meant",
+            "replica.fetch.wait.max.ms (100), so Kafka would not start; write 30000 if this is in seconds",
         ),
         (
             "lab",
             config("replica.fetch.wait.max.ms", 60000),
             "PROPERTY_ORDER group kafka/kafka_config[replica.fetch.wait.max.ms] = 60000: more than "
-            "replica.lag.time.max.ms (30000), and Kafka would refuse to start; correct it",
+            "replica.lag.time.max.ms (30000), so Kafka would not start; correct it",
         ),
         (
             "lab",
@@ -58,19 +58,19 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
                 kafka_config_overrides={"group.min.session.timeout.ms": 60000, "group.max.session.timeout.ms": 50000}
             ),
             "PROPERTY_ORDER group kafka/kafka_config_overrides[group.min.session.timeout.ms] = 60000: more than "
-            "group.max.session.timeout.ms (50000), and Kafka would refuse to start; correct one of the two",
+            "group.max.session.timeout.ms (50000), so Kafka would not start; correct one of the two",
         ),
         (
             "lab",
             {"all": {"infra_authority": "clients"}},
             "AUTHORITY_NONE group all/infra_authority = clients: it signs, and hosts do not trust it (infra_trusted is "
-            "infra): they would refuse one another; leave it out, so that infra signs; or, where it signs for no",
+            "infra): they would reject each other; remove it, so that infra signs; or, if it signs for no",
         ),
         (
             "lab",
             {"all": {"infra_trusted": ["infra-2027"], "pki_authorities": CAS}},
-            "AUTHORITY_NONE group all/infra_trusted = infra-2027: without infra, which signs: hosts would refuse one "
-            "another; write [infra]; or add infra to it",
+            "AUTHORITY_NONE group all/infra_trusted = infra-2027: without infra, which signs: hosts would reject "
+            "each other; write [infra]; or add infra to it",
         ),
         (
             "lab",
@@ -87,15 +87,15 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
         (
             "lab_stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names lack 198.18.51.21 of dc1-kafka1, "
-            "198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2, where the host is "
-            'reached or connects from, and peers would refuse it there; add "{{ client_address }}"',
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: its names do not contain 198.18.51.21 of "
+            "dc1-kafka1, 198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2, where the "
+            'host is reached or from where it connects, and peers would reject it; add "{{ client_address }}"',
         ),
         (
             "stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names lack 198.19.51.21 of dc1-kafka1, "
-            "198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more, where",
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: its names do not contain 198.19.51.21 of "
+            "dc1-kafka1, 198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more, where",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def lines_of(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
 def test_a_group_that_repeats_a_datacenter(tmp_path: Path) -> None:
     """Of the line that says it, and not of the layout."""
     assert lines_of("lab_stretch2_5", {"vars: {datacenter: dc3}": "vars: {datacenter: dc1}"}, tmp_path) == [
-        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 says so as well, and stretch2_5 means 2 with brokers "
+        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 sets it too, and stretch2_5 requires 2 with brokers "
         "and one witness; did you mean dc3?"
     ]
 
@@ -121,7 +121,7 @@ def test_a_group_that_repeats_a_datacenter(tmp_path: Path) -> None:
 def test_a_layout_that_is_another(tmp_path: Path) -> None:
     """Each group says its own datacenter: it is the layout that does not fit."""
     lines = lines_of("lab_stretch2_5", {"layout: stretch2_5": "layout: stretch3"}, tmp_path)
-    assert lines[0].startswith("LAYOUT_DATACENTERS layout = stretch3: brokers stand in dc1, dc2, ZooKeeper servers"), (
+    assert lines[0].startswith("LAYOUT_DATACENTERS layout = stretch3: brokers are in dc1, dc2, ZooKeeper servers"), (
         lines
     )
 

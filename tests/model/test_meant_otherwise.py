@@ -103,11 +103,11 @@ def test_a_job_that_is_killed_before_its_interval_ends(
 @pytest.mark.parametrize(
     ("inventory", "variables", "said"),
     [
-        ("lab", config("log.retention.ms", "7d"), " = 7d: not a whole number; write 604800000, for units are not"),
+        ("lab", config("log.retention.ms", "7d"), " = 7d: not a whole number; write 604800000: units are not"),
         (
             "lab",
             config("log.segment.bytes", "1GiB"),
-            " = 1GiB: not a whole number from 14; write 1073741824, for units",
+            " = 1GiB: not a whole number from 14; write 1073741824: units",
         ),
         ("lab", {"all": {"organization": "Example, Inc."}}, ": ',' would break the subjects of certificates"),
         (

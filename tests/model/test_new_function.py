@@ -55,11 +55,11 @@ ELSEWHERE = [{"port": 9100, "from": ["192.0.2.7"]}]
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        ({"echo_server_port": 22}, "PORT_CLASH dc1-echo1 = 22: taken by echo_server_port and by the SSH server"),
-        ({"echo_server_port": 77777}, "PORT_RANGE dc1-echo1 = 77777: echo_server_port has no port from 1 to 65535"),
-        ({"echo_server_port": 0}, "PORT_RANGE dc1-echo1 = 0: echo_server_port has no port"),
+        ({"echo_server_port": 22}, "PORT_CLASH dc1-echo1 = 22: used by echo_server_port and by the SSH server"),
+        ({"echo_server_port": 77777}, "PORT_RANGE dc1-echo1 = 77777: echo_server_port has a port outside 1 to 65535"),
+        ({"echo_server_port": 0}, "PORT_RANGE dc1-echo1 = 0: echo_server_port has a port outside"),
         ({"echo_server_port": 700}, "PORT_PRIVILEGED dc1-echo1/echo_server_port = 700: .* in echo_server_unit_overrid"),
-        ({"base_firewall_rules": ELSEWHERE}, r"FIREWALL_FORGOTTEN dc1-echo1/base_firewall_rules: .* none names 7777"),
+        ({"base_firewall_rules": ELSEWHERE}, r"FIREWALL_FORGOTTEN dc1-echo1/base_firewall_rules: .* none is for 7777"),
         ({"echo_server_data_dir": "data"}, "PATH_RELATIVE dc1-echo1/echo_server_data_dir = data"),
         ({"echo_server_java_options": ["-Xmx1g"]}, "OPTION_HEAP .* = -Xmx1g: echo_server_heap says it as well"),
         ({"echo_server_heap": "12"}, "HEAP_SMALL dc1-echo1/echo_server_heap = 12"),
@@ -77,7 +77,7 @@ def test_a_host_that_has_its_identity_alone(tmp_path: Path) -> None:
     path = made / "hosts.yml"
     path.write_text(path.read_text().replace("    echo:\n", "    ech_o_hosts:\n"))
     (line,) = [line for line in check(made)[1] if line.startswith("HOST_WITHOUT_FUNCTION")]
-    assert "and it has echo_server_number; put it into the group echo" in line
+    assert "although it has echo_server_number; put it into the group echo" in line
 
 
 def test_what_the_host_is_asked(tmp_path: Path) -> None:

@@ -72,15 +72,15 @@ def test_of_brokers_tools_and_plugins(variables: dict[str, Any], place: str, tmp
 @pytest.mark.parametrize(
     ("listeners", "rules", "wanted"),
     [
-        ([PARTNERS], [9096], [f"warn FIREWALL_MEANT {RULE}[9096] = 9096: nothing of ours listens there; "
+        ([PARTNERS], [9096], [f"warn FIREWALL_MEANT {RULE}[9096] = 9096: no service of this project listens there; "
                               "did you mean 9095 (listener PARTNERS)?"]),
-        ([PARTNERS], [9059], [f"warn FIREWALL_MEANT {RULE}[9059] = 9059: nothing of ours listens there; "
+        ([PARTNERS], [9059], [f"warn FIREWALL_MEANT {RULE}[9059] = 9059: no service of this project listens there; "
                               "did you mean 9095 (listener PARTNERS)?"]),
         ([PARTNERS], [95], []),
         ([PARTNERS], [9095, 9096], []),  # the listener has its rule
         ([PARTNERS], [9100], []),  # of somebody else
         ([], [9096], []),
-        ([], [9029], [f"warn FIREWALL_MEANT {RULE}[9029] = 9029: nothing of ours listens there; "
+        ([], [9029], [f"warn FIREWALL_MEANT {RULE}[9029] = 9029: no service of this project listens there; "
                       "did you mean 9092 (listener CLIENT)?"]),
     ],
 )  # fmt: skip
@@ -102,19 +102,19 @@ NAT_NAME = {**OWN_NAME, "names": ["nat.example.org"]}
     [
         (
             kafka(site_listeners=[ALL_ALIKE]),
-            "ADVERTISED_SHARED group kafka/site_listeners[PARTNERS].advertised_address = 198.18.1.21: told of other "
-            "brokers as well",
+            "ADVERTISED_SHARED group kafka/site_listeners[PARTNERS].advertised_address = 198.18.1.21: other brokers "
+            "advertise it too",
         ),
-        # Of one name that the certificate lacks each host once.
+        # A name that is missing in the certificate is reported once for each host.
         (
             kafka(site_listeners=[{**PARTNERS, "advertised_address": "{{ inventory_hostname }}.kafka.example.org"}]),
             "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
-            "{{ inventory_hostname }}.kafka.example.org: its certificate (pki_certificates[broker]) lacks this name",
+            "{{ inventory_hostname }}.kafka.example.org: its certificate (pki_certificates[broker]) does not contain",
         ),
         (
             kafka(site_listeners=[BEHIND_NAT], site_certificates=[{**OWN_NAME, "names": ["{{ inventory_hostname }}"]}]),
             "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
-            "{{ inventory_hostname }}.partners.example.org: its certificate (pki_certificates[partners]) lacks",
+            "{{ inventory_hostname }}.partners.example.org: its certificate (pki_certificates[partners]) does not ",
         ),
         (kafka(site_listeners=[PORTS], site_certificates=[NAT_NAME]), ""),
     ],

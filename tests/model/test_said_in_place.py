@@ -62,14 +62,14 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {"zookeeper": {"zookeeper_observers": [5]}},
             "ZOOKEEPER_DATACENTER_MAJORITY group zookeeper/zookeeper_observers = 5: dc3-zk1 does not vote, so the "
             "quorum is lost with dc1 or with dc2",
-            "take it out",
+            "remove it",
         ),
         (
             "dc1",
             {},
             {"zookeeper": {"zookeeper_observers": [5]}},
             "ZOOKEEPER_EVEN group zookeeper/zookeeper_observers = 5: dc1-zk5 does not vote, and the 4 servers that do",
-            "take it out, or let an odd number vote",
+            "remove it, or let an odd number vote",
         ),
         # A port of the cluster, at the one host that has another.
         (
@@ -77,14 +77,14 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {"dc1-kafka2: {": "dc1-kafka2: {client_port: 9192, "},
             {},
             "SITE_DIFFERS dc1-kafka2/client_port = 9192: other hosts have 9092",
-            "say it once, for all hosts",
+            "set it once, for all hosts",
         ),
         (
             "lab_stretch2",
             {"dc1-kafka2: {": "dc1-kafka2: {replication_port: 9193, "},
             {},
             "SITE_DIFFERS dc1-kafka2/replication_port = 9193: other hosts have 9093",
-            "say it once, for all hosts",
+            "set it once, for all hosts",
         ),
         ("lab", {}, kafka(client_port=9192), "SITE_DIFFERS group kafka/client_port = 9192: other hosts have 9092", ""),
         (
@@ -92,7 +92,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             {"database": {"postgresql_port": 5433}},
             "SITE_DIFFERS group database/postgresql_port = 5433: other hosts have 5432",
-            "say it once, for all hosts",
+            "set it once, for all hosts",
         ),
         # What one question of a roll asks for several brokers.
         (
@@ -100,7 +100,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {"dc2-kafka3: {": "dc2-kafka3: {kafka_restart_margin: 1, "},
             {},
             "SITE_DIFFERS dc2-kafka3/kafka_restart_margin = 1: other brokers have 0",
-            "say it once, for all brokers",
+            "set it once, for all brokers",
         ),
         # One number of one host.
         (
@@ -116,8 +116,8 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             {"all": {"base_firewall_rules": [{"port": 9100, "from": ["192.0.2.7"]}]}},
             "FIREWALL_FORGOTTEN group all/base_firewall_rules: these rules replace those of functions,"
-            " and none names 2281, 2888, 3888, 9092, 9093",
-            "leave base_firewall_rules out",
+            " and none is for 2281, 2888, 3888, 9092, 9093",
+            "remove base_firewall_rules",
         ),
         # What a profile asks for, where it is named.
         (
@@ -176,7 +176,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             kafka(site_listeners=[MTLS]),
             "warn TRUSTSTORE_UNKNOWN group kafka/site_listeners[MTLS].truststore = /etc/kafka/tls/clients.pem",
-            "let the role pki put it there (site_truststores), or put it there yourself",
+            "let the role pki install it (site_truststores), or install it yourself",
         ),
         # One standby, whatever it runs.
         (

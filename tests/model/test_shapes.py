@@ -10,7 +10,7 @@ from model.mistakes.access import TOPIC, users
 from model.mistakes.base import LAB, VAULT, kafka, listeners, spoil
 from model.said import check
 
-LIST, MAPPING, NUMBER = "a list is wanted", "a mapping is wanted", "not a whole number"
+LIST, MAPPING, NUMBER = "instead of a list", "instead of a mapping", "not a whole number"
 USER, ORDERS = "group all/kafka_users[orders]", {"name": "orders", "password": "{{ vault.passwords.lab }}2"}
 FIREWALL = "firewall_extra_sources"
 
@@ -62,8 +62,8 @@ FIREWALL = "firewall_extra_sources"
             "group all/kafka_prune.max_deletes = few",
             NUMBER,
         ),
-        ({"all": {"organization": ["lab"]}}, "group all/organization", "a text is wanted"),
-        ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = False", "a text"),
+        ({"all": {"organization": ["lab"]}}, "group all/organization", "instead of text"),
+        ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = False", "instead of text"),
         ({"spark": {"spark_job_jobs": {"name": "count_words"}}}, "group spark/spark_job_jobs", LIST),
     ],
 )

@@ -40,19 +40,19 @@ def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
             "spark_producer goes first: count_words, project_orders are lost; take the host out of spark_consumer or "
             "spark_producer, or write it for one",
         ),
-        ("stretch2", {"standby: true": "standbye: true"}, "VARIABLE_SUSPECT dc2-spark2/standbye: nothing of ours"),
+        ("stretch2", {"standby: true": "standbye: true"}, "VARIABLE_SUSPECT dc2-spark2/standbye: nothing of this"),
         ("stretch2", {"{datacenter: dc2}": "{datacentre: dc2}"}, "VARIABLE_SUSPECT group dc2/datacentre: nothing of"),
         ("stretch2", {"    layout: stretch2": "    layot: stretch2"}, "VARIABLE_SUSPECT group all/layot: nothing of"),
         (
             "stretch3",
             {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-kafka3: {}, "},
-            "DATACENTER_GROUP dc1-kafka3/datacenter = dc2: in group dc1, which says dc1, and in group dc2, which goes "
-            "before; take the host out of dc2 if it stands in dc1, else out of dc1",
+            "DATACENTER_GROUP dc1-kafka3/datacenter = dc2: in group dc1, which sets dc1, and in group dc2, which "
+            "overrides it; remove the host from dc2 if it is in dc1, else remove it from dc1",
         ),
         (  # and not what of the quorum would be wrong with it
             "stretch3",
             {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-zk2: {}, "},
-            "DATACENTER_GROUP dc1-zk2/datacenter = dc2: in group dc1, which says dc1, and in group dc2",
+            "DATACENTER_GROUP dc1-zk2/datacenter = dc2: in group dc1, which sets dc1, and in group dc2",
         ),
     ],
     ids=["jobs", "standby", "place", "layout", "datacenter", "server"],
@@ -90,16 +90,16 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "KAFKA_PROPERTY_UNKNOWN group kafka/kafka_config[listener.name.CLIENT.ssl.client.auth] = required: "),
         # The true reason.
         (kafka(kafka_class_path=["/opt/metrics/*.jar"]),
-         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: the JVM takes a star for all jars of a folder "
-         "only where it is the whole last name: this is no file to it; write /opt/metrics/*, which is all its jars"),
+         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: the JVM expands a star to all jars of a "
+         "folder only if it is the whole last name: this is no file; write /opt/metrics/*, which is all its jars"),
         ({"zookeeper": {"zookeeper_class_path": ["/opt/a*/metrics"]}},
-         "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: the JVM takes a star"),
+         "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: the JVM expands a star"),
         ({"all": {"organization": "example (EU)"}},
-         "ORGANIZATION_INVALID group all/organization = 'example (EU)': '(' ')' mean something else in the rules that "
-         "make names of subjects (principal_mapping_rules), which would not match; write a name of letters"),
+         "ORGANIZATION_INVALID group all/organization = 'example (EU)': '(' ')': special in the rules that derive "
+         "names from subjects (principal_mapping_rules), which would not match; use a name of letters"),
         ({"all": {"organization": "a+b*"}},
-         "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*' "
-         "means something else in the rules"),
+         "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*': "
+         "special in the rules"),
         (config(TRANSACTIONS, 2),
          f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: an internal topic has 2, but "
          "default.replication.factor is 3: 2 replicas have to be in sync, so no transaction would begin or end while "),

@@ -28,15 +28,15 @@ def test_rows_that_are_acknowledged_too_early(value: Any, told: bool, tmp_path: 
 def test_weights_without_groups(tmp_path: Path) -> None:
     """ZooKeeper 3.8.6 reads a weight as the wish for groups, and ends with "Server 1 is not in a group"."""
     assert said(zookeeper(zookeeper_weights={5: 2}), tmp_path, "stretch3") == [
-        "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with a weight ZooKeeper asks for the group of every "
-        "voter, and would not start without zookeeper_groups; take them out, or set zookeeper_groups"
+        "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with weights ZooKeeper requires a group for every "
+        "voter, and would not start without zookeeper_groups; remove it, or set zookeeper_groups"
     ]
 
 
 @pytest.mark.parametrize(
     ("groups", "advice"),
     [
-        ({1: [1, 2, 3], 2: [4, 5, 6]}, "give it a group of its datacenter, as 3: [7], or leave zookeeper_groups out"),
+        ({1: [1, 2, 3], 2: [4, 5, 6]}, "add a group for its datacenter, as 3: [7], or remove zookeeper_groups"),
         ({1: [1, 2, 3], 2: [4, 5], 3: [7]}, "put its id into its datacenter's group"),
     ],
 )
@@ -45,7 +45,7 @@ def test_a_voter_in_no_group(groups: dict[int, list[int]], advice: str, tmp_path
     lines = said(zookeeper(zookeeper_groups=groups), tmp_path, "lab_stretch2_5")
     found = [line for line in lines if line.startswith("ZOOKEEPER_GROUP_NONE")]
     assert len(found) == 1, lines
-    assert found[0].endswith(f"would refuse to start; {advice}"), lines
+    assert found[0].endswith(f"ZooKeeper would not start; {advice}"), lines
 
 
 LARGE = {"name": "streams-plaintext-input", "partitions": 6}

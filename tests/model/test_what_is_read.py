@@ -79,12 +79,12 @@ def test_of_a_host_as_well(tmp_path: Path) -> None:
         (
             kafka(site_listeners=[MTLS], site_truststores=[CLIENTS]),
             "STORE_GROUP group kafka/site_truststores[/etc/kafka/tls/clients.pem].group = root: "
-            "/etc/kafka/tls/clients.pem is for root alone (0640), and kafka, which reads it for listener MTLS, could",
+            "/etc/kafka/tls/clients.pem is readable by only root (0640), and kafka, which reads it for listener MTLS, ",
         ),
         (
             kafka(site_listeners=[MTLS], site_truststores=[{**CLIENTS, "group": "zookeeper"}]),
             "STORE_GROUP group kafka/site_truststores[/etc/kafka/tls/clients.pem].group = zookeeper: "
-            "/etc/kafka/tls/clients.pem is for root and group zookeeper (0640)",
+            "/etc/kafka/tls/clients.pem is readable by root and group zookeeper (0640)",
         ),
         (
             kafka(site_listeners=[PARTNERS], site_certificates=[CERTIFICATE]),
@@ -93,12 +93,12 @@ def test_of_a_host_as_well(tmp_path: Path) -> None:
         (
             zookeeper(zookeeper_keystore=SERVER["path"], site_certificates=[SERVER]),
             "STORE_GROUP group zookeeper/site_certificates[partners].group = root: /etc/zookeeper/own/keystore.pem is "
-            "for root alone (0640), and zookeeper, which reads it for its zookeeper_keystore, could not",
+            "readable by only root (0640), and zookeeper, which reads it for its zookeeper_keystore, could not",
         ),
         (
             {"spark": {"site_truststores": [BUNDLE]}, **job(kafka=JOB_BUNDLE)},
             "STORE_GROUP group spark/site_truststores[/etc/millrace/tls/old.pem].group = root: "
-            "/etc/millrace/tls/old.pem is for root alone (0640), and spark, which reads it for job count_words, could",
+            "/etc/millrace/tls/old.pem is readable by only root (0640), and spark, which reads it for job count_words",
         ),
     ],
 )

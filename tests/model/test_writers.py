@@ -35,8 +35,8 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
         (
             "dc1",
             kafka(base_firewall_rules=[{"port": 9100, "from": ["192.0.2.7"]}]),
-            "FIREWALL_FORGOTTEN group kafka/base_firewall_rules: these rules replace those of functions, and none names"
-            " 9092, 9093",
+            "FIREWALL_FORGOTTEN group kafka/base_firewall_rules: these rules replace those of functions, and none is "
+            "for 9092, 9093",
         ),
         (
             "lab_stretch2_5",

@@ -61,8 +61,8 @@ LISTENERS: list[tuple[dict[str, object], list[str], str | None]] = [
 ]
 
 
-def lacking(listener: dict[str, object], names: list[str]) -> str | None:
-    """Return which name the certificate of a listener lacks."""
+def missing(listener: dict[str, object], names: list[str]) -> str | None:
+    """Return the name that is missing in the certificate of a listener."""
     values = {
         "client_address": "198.18.1.21",
         "replication_address": "198.18.2.21",
@@ -71,13 +71,13 @@ def lacking(listener: dict[str, object], names: list[str]) -> str | None:
         "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
     }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
-    told = [problem.value or problem.message.split(",")[0] for problem in certificate_names.lacking(model)]
-    return ", ".join(text.removeprefix("names lack ") for text in told) or None
+    problems = certificate_names.missing(model)
+    return ", ".join(problem.value or ", ".join(problem.details["names"]) for problem in problems) or None
 
 
 def test_names_of_a_certificate() -> None:
-    """What a listener's certificate has to name, and nothing where it is not used."""
-    assert [(listener, names, lacking(listener, names)) for listener, names, _ in LISTENERS] == LISTENERS
+    """A certificate contains the addresses of its listener, if it is the listener's."""
+    assert [(listener, names, missing(listener, names)) for listener, names, _ in LISTENERS] == LISTENERS
 
 
 ALLOW: dict[str, object] = {"permission": "allow"}

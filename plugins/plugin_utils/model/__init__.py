@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
     security.forms,
     security.authorities,
     security.token_urls,
-    certificate_names.lacking,
+    certificate_names.missing,
     keystore_permissions.readers,
     security.super_users,
     security.client_authorities,
@@ -288,6 +288,6 @@ def model_of(
     values, mistyped = {}, []
     for host, found in hosts.items():
         values[host], faults = typed.of(found)
-        mistyped += [variable_names.mistyped(host, *fault) for fault in faults]
+        mistyped += [variable_names.mistyped(host, fault) for fault in faults]
         mistyped += variable_names.nothing(host, found, options)
     return Model(values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped), said)

@@ -1,4 +1,4 @@
-"""Rules on bootstrap.servers wherever somebody writes them: at an address of a broker there is a listener."""
+"""Rules on bootstrap.servers in every setting: at an address of a broker, the port is that of a listener."""
 
 from __future__ import annotations
 
@@ -8,67 +8,77 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 SERVERS = "bootstrap.servers"
-# Of brokers: what their tools and their own plugins connect to. kafka_client and the like: clients.py.
-OF_BROKERS = ("kafka_client_properties", "kafka_config", "kafka_config_overrides")
+# Variables of brokers: what their tools and plugins connect to. kafka_client and the like: connect_strings.py.
+BROKER_VARIABLES = ("kafka_client_properties", "kafka_config", "kafka_config_overrides")
 
 
-class Places:
-    """At which addresses brokers of the inventory can be, and at which ports of them somebody listens."""
+class Endpoints:
+    """The addresses of the inventory's brokers, and the ports at which they listen."""
 
     def __init__(self, model: Model) -> None:
         """Read all listeners once."""
         self.ports: dict[str, dict[str, str]] = {}
-        """By address, or name, the listeners there by their ports."""
+        """By address, or host name, the names of listeners by port."""
         self._brokers: dict[str, dict[str, str]] = {}
         for broker in model.brokers:
             inner = str(broker.inter_broker)
-            own = dict.fromkeys([*map(str, broker.addresses), broker.name])
-            told: dict[str, str] = {}
+            addresses = dict.fromkeys([*map(str, broker.addresses), broker.name])
+            for_clients: dict[str, str] = {}
             for item in broker.listeners:
                 everywhere = str(item.address) in WILDCARDS
-                for address in (*own,) if everywhere else (str(item.address), broker.name):
+                for address in (*addresses,) if everywhere else (str(item.address), broker.name):
                     self.ports.setdefault(address, {})[str(item.port)] = item.name
                 self.ports.setdefault(str(item.advertised_address), {})[str(item.advertised_port)] = item.name
                 if item.name != inner or len(broker.listeners) == 1:
-                    told.setdefault(item.advertised, item.name)
-            for address in own:
+                    for_clients.setdefault(item.advertised, item.name)
+            for address in addresses:
                 self.ports.setdefault(address, {})
-                self._brokers[address] = told
+                self._brokers[address] = for_clients
 
-    def nobody(self, entry: str) -> bool:
-        """Tell whether address:port is a broker's, and nobody listens there."""
+    def is_closed(self, entry: str) -> bool:
+        """Tell whether the address of an entry address:port is a broker's that has no listener at the port."""
         address, _, port = entry.strip().rpartition(":")
         return address in self._brokers and port not in self.ports[address]
 
-    def right(self, entry: str) -> str:
-        """Return where clients find the broker of an address, in words."""
-        told = self._brokers[entry.strip().rpartition(":")[0]]
-        return " or ".join(f"{place} (listener {name})" for place, name in told.items()) or "address:port of a listener"
+    def listeners_of(self, entry: str) -> str:
+        """Return the listeners for clients of the broker whose address an entry has, for a message."""
+        listeners = self._brokers[entry.strip().rpartition(":")[0]]
+        texts = (f"{endpoint} (listener {name})" for endpoint, name in listeners.items())
+        return " or ".join(texts) or "address:port of a listener"
+
+
+BOOTSTRAP_UNKNOWN = ProblemKind(
+    "BOOTSTRAP_UNKNOWN", "no declared broker advertises it", "name address:port of a listener"
+)
+BOOTSTRAP_UNKNOWN_PORT = BOOTSTRAP_UNKNOWN.variant(
+    message="no listener of the broker is at this port", advice="write {right}"
+)
+BOOTSTRAP_UNKNOWN_PORTS = BOOTSTRAP_UNKNOWN.variant(
+    message="no listener of the broker is at these ports", advice="write {right}, and so on"
+)
 
 
 def ports(model: Model) -> Iterator[Problem]:
-    """Whoever names a broker's address names a port at which it listens."""
+    """Settings that name a broker's address name a port at which it listens."""
     if not model.brokers or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
         return  # what is missing is reported as such
-    places = Places(model)
+    endpoints = Endpoints(model)
     for machine in model.functional:
         site = machine.inputs.mapping("kafka_client").get(SERVERS)
-        for place, told in _told(model, machine):
-            lost = [entry.strip() for entry in told.split(",") if places.nobody(entry)]
-            if lost and told != site:  # else said of kafka_client
-                wrong = f"no listener of the broker is at {'this port' if len(lost) == 1 else 'these ports'}"
-                advice = f"write {places.right(lost[0])}"
-                advice += "" if len(lost) == 1 else ", and so on"
-                yield machine.problem(place, "BOOTSTRAP_UNKNOWN", ", ".join(lost), wrong, advice)
+        for variable, servers in _servers(model, machine):
+            closed = [entry.strip() for entry in servers.split(",") if endpoints.is_closed(entry)]
+            if closed and servers != site:  # else reported of kafka_client
+                kind = BOOTSTRAP_UNKNOWN_PORT if len(closed) == 1 else BOOTSTRAP_UNKNOWN_PORTS
+                yield machine.report(kind, variable, ", ".join(closed), right=endpoints.listeners_of(closed[0]))
 
 
-def _told(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield the servers that a host's jobs, tools and plugins are told of, with their places."""
+def _servers(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield the bootstrap servers of a host's jobs, tools and plugins, each with its place."""
     if model.is_in("kafka", machine):
-        for name in OF_BROKERS:
+        for name in BROKER_VARIABLES:
             yield from _inside(name, machine.inputs.mapping(name))
     for node in (node for node in model.spark_nodes if node.name == machine.name):
         for job in node.jobs:

@@ -1,4 +1,4 @@
-"""Rules on the names in certificates: peers compare them with the address at which they reach a host."""
+"""Rules on the names in certificates: peers compare them with the address at which they connect to a host."""
 
 from __future__ import annotations
 
@@ -8,81 +8,99 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_values import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 ADDRESSES = ("client_address", "replication_address")
-FEW = 3  # hosts that are named of more
+LISTED = 3  # hosts that a message lists, of more
 
 
-def lacking(model: Model) -> Iterator[Problem]:
-    """A certificate names every address that its host is reached at or connects from.
+def missing(model: Model) -> Iterator[Problem]:
+    """A certificate contains every address at which its host is reached, or from which it connects.
 
-    Peers compare it, and ZooKeeper both ways.
+    Peers compare it; ZooKeeper compares it in both directions.
     """
-    wanted: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
+    required: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
     for broker in model.brokers:
         for item in broker.encrypted:
             path = broker.keystore(item)
-            # Whoever comes to a listener was told what it advertises, and that is what he verifies.
+            # Clients of a listener verify the address that it advertises.
             always = [item.address, *broker.addresses] if path == broker.keystore() else []
             reached = [item.advertised_address] if item.advertised_address == item.address else []
-            wanted[broker.name].setdefault(path, []).extend([*reached, *always])
+            required[broker.name].setdefault(path, []).extend([*reached, *always])
     yield from _advertised_names(model)
     for server in model.servers:
         if server.speaks_tls:
-            # An address that is not the host's is another mistake.
+            # Another rule reports an address that is not the host's.
             ensemble = server.servers.get(server.number, ())
-            named = [name for name in ensemble if not is_address(name) and ":" not in str(name)]
+            host_names = [name for name in ensemble if not is_address(name) and ":" not in str(name)]
             path = str(server.inputs.get("zookeeper_keystore"))
-            wanted[server.name].setdefault(path, []).extend([*named, *server.addresses])
-    lacks: dict[str, dict[str, list[str]]] = {}
+            required[server.name].setdefault(path, []).extend([*host_names, *server.addresses])
+    by_certificate: dict[str, dict[str, list[str]]] = {}
     for machine in model.cluster:
         for made in machine.certificates:
-            reached = wanted[machine.name].get(str(made.get("path")), [])
-            if own := _lacking([str(name) for name in reached if name], made.get("names")):
-                lacks.setdefault(str(made.get("name")), {})[machine.name] = own
-    yield from (_unnamed(model, name, hosts) for name, hosts in lacks.items())
+            reached = required[machine.name].get(str(made.get("path")), [])
+            if names := _missing([str(name) for name in reached if name], made.get("names")):
+                by_certificate.setdefault(str(made.get("name")), {})[machine.name] = names
+    yield from (_incomplete(model, name, hosts) for name, hosts in by_certificate.items())
 
 
-def _unnamed(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> Problem:
-    """Return what is said of a certificate, once for all hosts that have one of this name."""
+CERTIFICATE_NAMES = ProblemKind(
+    "CERTIFICATE_NAMES",
+    "its names do not contain {names}, where the host is reached or from where it connects, and peers would reject it",
+    "add every address of the host",
+)
+CERTIFICATE_NAMES_VARIABLES = CERTIFICATE_NAMES.variant(advice="add {variables}")
+CERTIFICATE_NAMES_ADVERTISED = CERTIFICATE_NAMES.variant(
+    message="its certificate ({certificate}) does not contain this name, and clients would reject the broker",
+    advice="add it to the names of {certificate}",
+)
+CERTIFICATE_NAMES_KEYSTORE = CERTIFICATE_NAMES_ADVERTISED.variant(
+    advice="make a certificate with it (site_certificates), and set its path as keystore of the listener"
+)
+
+
+def _incomplete(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> Problem:
+    """Return the problem of a certificate, for all hosts that have one of this name; `hosts` has the missing names."""
     several = len(hosts) > 1
-    told = [f"{', '.join(own)}{f' of {host}' if several else ''}" for host, own in hosts.items()]
-    more = [f"and those of {len(told) - FEW} more"] if len(told) > FEW + 1 else []
-    shown = [*told[:FEW], *more] if more else told
-    wrong = f"names lack {', '.join(shown)}, where "
-    wrong += "the host is reached or connects from, and peers would refuse it there"
-    words = [word for word in ADDRESSES
-             if all(str(model.machines[host].inputs.get(word)) in own for host, own in hosts.items())]  # fmt: skip
-    alone = all(len(own) == len(words) for own in hosts.values())
-    advice = " and ".join(f'"{{{{ {word} }}}}"' for word in words)
-    advice = f"add {advice}" if advice and alone and several else "add every address of the host"
-    return Problem(tuple(hosts), f"pki_certificates[{name}]", "CERTIFICATE_NAMES", None, wrong, advice)
+    texts = [f"{', '.join(names)}{f' of {host}' if several else ''}" for host, names in hosts.items()]
+    if len(texts) > LISTED + 1:
+        texts = [*texts[:LISTED], f"and those of {len(texts) - LISTED} more"]
+    variables = [
+        variable
+        for variable in ADDRESSES
+        if all(str(model.machines[host].inputs.get(variable)) in names for host, names in hosts.items())
+    ]
+    only_variables = all(len(names) == len(variables) for names in hosts.values())
+    kind = CERTIFICATE_NAMES_VARIABLES if variables and only_variables and several else CERTIFICATE_NAMES
+    templates = " and ".join(f'"{{{{ {variable} }}}}"' for variable in variables)
+    return kind.problem(tuple(hosts), f"pki_certificates[{name}]", names=texts, variables=templates)
 
 
 def _advertised_names(model: Model) -> Iterator[Problem]:
-    """Yield what listeners advertise besides their own address, and their certificate does not name."""
+    """Yield addresses that listeners advertise besides their own, and that are not in their certificate."""
     twice = {address for address, _ in shared(model)}
     for broker in model.brokers:
         for item in broker.encrypted:
-            told, path = str(item.advertised_address), broker.keystore(item)
-            if item.advertised_address == item.address or told in twice:
+            address, path = str(item.advertised_address), broker.keystore(item)
+            if item.advertised_address == item.address or address in twice:
                 continue
-            own = path == broker.keystore() and told in map(str, broker.addresses)  # said of the certificate
-            for made in (one for one in broker.certificates if one.get("path") == path and not own):
-                if _lacking([told], made.get("names")):
-                    name = f"pki_certificates[{made.get('name')}]"
-                    wrong = f"its certificate ({name}) lacks this name, and clients would refuse the broker there"
-                    advice = "make one with it (site_certificates), and name its path as keystore of the listener"
-                    advice = f"add it to the names of {name}" if item.keystore else advice
-                    place = f"{item.variable}.advertised_address"
-                    yield broker.problem(place, "CERTIFICATE_NAMES", told, wrong, advice)
+            # Reported of the certificate.
+            own = path == broker.keystore() and address in map(str, broker.addresses)
+            for made in (entry for entry in broker.certificates if entry.get("path") == path and not own):
+                if _missing([address], made.get("names")):
+                    certificate, variable = (
+                        f"pki_certificates[{made.get('name')}]",
+                        f"{item.variable}.advertised_address",
+                    )
+                    kind = CERTIFICATE_NAMES_ADVERTISED if item.keystore else CERTIFICATE_NAMES_KEYSTORE
+                    yield broker.report(kind, variable, address, certificate=certificate)
 
 
-def _lacking(wanted: Sequence[str], names: Any) -> list[str]:
+def _missing(required: Sequence[str], names: Any) -> list[str]:
+    """Return the required names that neither a name of a certificate nor a wildcard covers."""
     known = {str(name).lower() for name in names} if isinstance(names, (list, tuple)) else set()
     return [
         name
-        for name in dict.fromkeys(wanted)
+        for name in dict.fromkeys(required)
         if name not in WILDCARDS and name.lower() not in known and f"*.{name.lower().partition('.')[2]}" not in known
     ]

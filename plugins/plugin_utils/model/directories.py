@@ -1,4 +1,4 @@
-"""Rules on directories as they are written: whole paths, written once and plainly, on disks that keep them."""
+"""Rules on directories: absolute paths in one notation, each once, on disks that persist."""
 
 from __future__ import annotations
 
@@ -12,17 +12,42 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import UNSEEN, hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Files of a JVM: options that name them, as far as the path.
+# Options of a JVM that name the files that it writes.
 OUTPUT = re.compile(r"-XX:(?:HeapDumpPath|ErrorFile|LogFile)=(/.*)|-Xlog:.*?file=(?P<log>/[^:]*)")
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
-# Not for data: the system's own, and homes, which units do not see (hidden.py).
+# Not for data: folders of the system, and homes, which units do not see (sandbox_paths.py).
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
 
 
+PATH_ROOT = ProblemKind(
+    "PATH_ROOT",
+    "the root of the whole file system, which would be owned by the service",
+    "set the mount point of a disk, as /data/zookeeper",
+)
+PATH_RELATIVE = ProblemKind(
+    "PATH_RELATIVE", "not an absolute path, and the service runs in another folder", "write it from / on"
+)
+PATH_SIGNS = ProblemKind(
+    "PATH_SIGNS",
+    "a character that has another meaning in units and lists of directories",
+    "use only letters, digits and - _ . + @ =, and one entry for each directory",
+)
+PATH_SIGNS_STAR = PATH_SIGNS.variant(
+    message="the JVM expands a star to all jars of a folder only if it is the whole last name: this is no file",
+    advice="write {folder}/*, which is all its jars, or name each jar",
+)
+PATH_FORM = ProblemKind(
+    "PATH_FORM",
+    "another notation of a path: comparisons would not see that two paths are the same directory",
+    "write {plain}",
+)
+PATH_FORM_PARENT = PATH_FORM.variant(advice="remove the ..")
+
+
 def written(model: Model) -> Iterator[Problem]:
-    """Paths are absolute, and written in the one way that units, properties and mounts agree on."""
+    """Paths are absolute, in the one notation that units, properties and mounts share."""
     for machine in model.functional:
         for name in model.input_names(machine, "paths"):
             path = machine.inputs.get(name)
@@ -34,62 +59,74 @@ def written(model: Model) -> Iterator[Problem]:
             yield from _pattern(machine, name, path) or _written(machine, name, path.removesuffix("/*"))
     for broker in model.brokers:
         for path in broker.log_dirs:
-            if path.startswith("/") and path.strip("/"):  # else said as LOG_DIRS_PATH
+            if path.startswith("/") and path.strip("/"):  # others are reported as LOG_DIRS_PATH
                 yield from _written(broker, "kafka_log_dirs", path)
 
 
 def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
     plain = plain_path(path)
     if name in DATA and not path.strip("/"):
-        wrong = "the whole system, which would become the service's own"
-        yield machine.problem(name, "PATH_ROOT", path, wrong, "name the mount point of a disk, as /data/zookeeper")
+        yield machine.report(PATH_ROOT, name, path)
     elif not path.startswith("/"):
-        wrong = "not a path from / on, and the service runs elsewhere than you write"
-        yield machine.problem(name, "PATH_RELATIVE", path, wrong, "write it from / on")
+        yield machine.report(PATH_RELATIVE, name, path)
     elif re.search(r"[^\w/.+@=-]", path):
-        wrong = "a sign that units and lists of directories take for something else"
-        advice = "use letters, figures and - _ . + @ = alone, and one entry for each directory"
-        yield machine.problem(name, "PATH_SIGNS", path, wrong, advice)
+        yield machine.report(PATH_SIGNS, name, path)
     elif path.rstrip("/") != plain or {".", ".."} & {*path.split("/")}:
-        wrong = "another way to write a path: what is the same directory would not look so"
-        advice = "leave .. out" if ".." in path.split("/") else f"write {plain}"
-        yield machine.problem(name, "PATH_FORM", path, wrong, advice)
+        yield machine.report(PATH_FORM_PARENT if ".." in path.split("/") else PATH_FORM, name, path, plain=plain)
 
 
 def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
-    """Return what is wrong with a star of a class path that names no file to the JVM."""
+    """Return the problem of a star in a class path that the JVM does not expand."""
     folder, star, rest = path.partition("*")
     if not star or (not rest and folder.endswith("/")) or ":" in path:
         return []
-    wrong = "the JVM takes a star for all jars of a folder only where it is the whole last name: this is no file to it"
-    advice = f"write {folder.rpartition('/')[0]}/*, which is all its jars, or name each jar"
-    return [machine.problem(name, "PATH_SIGNS", path, wrong, advice)]
+    return [machine.report(PATH_SIGNS_STAR, name, path, folder=folder.rpartition("/")[0])]
 
 
 def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
-    """Return what functions of a host have on their class paths besides their own jars, each with its input."""
+    """Return the additional class paths of a host's functions, each with its input."""
     inputs = [f"{function.prefix}_class_path" for function in model.functions_of(machine)]
     return [(str(path), name) for name in inputs for path in machine.inputs.sequence(name)]
 
 
+LOCK_DIRECTORY = ProblemKind(
+    "LOCK_DIRECTORY",
+    "other hosts have {others}, and runs on some hosts would not find the lock of runs on others",
+    "set it once, for all hosts",
+)
+LOCK_DIRECTORY_RELATIVE = LOCK_DIRECTORY.variant(
+    message="not an absolute path, so that runs from other folders would not find the lock", advice="write it from / on"
+)
+
+
 def of_locks(model: Model) -> Iterator[Problem]:
-    """All who change a host look for its lock in one folder, whichever hosts a run has, and wherever it is begun."""
-    name, told = "run_lock_directory", dict[str, list[str]]()
+    """The lock of runs is in one folder for all hosts and every working directory."""
+    name, by_path = "run_lock_directory", dict[str, list[str]]()
     for machine in model.functional:
-        told.setdefault(str(machine.inputs.get(name) or ""), []).append(machine.name)
-    for path, hosts in told.items():
+        by_path.setdefault(str(machine.inputs.get(name) or ""), []).append(machine.name)
+    for path, hosts in by_path.items():
         if path and not path.startswith("/"):
-            wrong = "not a path from / on, so that runs from other folders would not find the lock"
-            yield Problem(tuple(hosts), name, "LOCK_DIRECTORY", path, wrong, "write it from / on")
-    if len(told) > 1:
-        path, few = min(told.items(), key=lambda item: len(item[1]))
-        others = ", ".join(sorted(other or "the usual one" for other in told if other != path))
-        wrong = f"other hosts have {others}, and runs on some hosts would not find the lock of runs on others"
-        yield Problem(tuple(few), name, "LOCK_DIRECTORY", path or None, wrong, "say it once, for all hosts")
+            yield LOCK_DIRECTORY_RELATIVE.problem(hosts, name, path)
+    if len(by_path) > 1:
+        path, hosts = min(by_path.items(), key=lambda item: len(item[1]))
+        others = sorted(other or "the default" for other in by_path if other != path)
+        yield LOCK_DIRECTORY.problem(hosts, name, path or None, others=others)
+
+
+PATH_SYSTEM = ProblemKind(
+    "PATH_SYSTEM",
+    "below {folder}, which belongs to the system or is closed to services",
+    "mount a disk, as below /data",
+)
+PATH_SYSTEM_EXECUTABLE = PATH_SYSTEM.variant(
+    message="below {folder}, which units do not see (ProtectHome, PrivateTmp)",
+    advice="install it for all users, as below /usr/lib/jvm",
+)
+PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(advice="put it elsewhere, as below /etc/kafka/tls")
 
 
 def kept(model: Model) -> Iterator[Problem]:
-    """Data is where it stays, and where no system is."""
+    """Data is on disks that persist, outside folders of the system."""
     for server in model.servers:
         for name in DATA:
             yield from _kept(server, name, str(server.inputs.get(name) or ""))
@@ -102,21 +139,19 @@ def kept(model: Model) -> Iterator[Problem]:
     for machine in model.functional:
         for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
             if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
-                wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
-                yield machine.problem(name, "PATH_SYSTEM", path, wrong, "install it for all, as below /usr/lib/jvm")
+                yield machine.report(PATH_SYSTEM_EXECUTABLE, name, path, folder=folder)
         for path, name in _stores(model, machine):
             if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
-                wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
-                yield machine.problem(name, "PATH_SYSTEM", path, wrong, "put it elsewhere, as below /etc/kafka/tls")
+                yield machine.report(PATH_SYSTEM_STORE, name, path, folder=folder)
 
 
 def _services(model: Model, machine: Machine) -> list[Mapping[Any, Any]]:
-    """Return the sections Service that a site lays over units of a host."""
+    """Return the sections Service by which a site overrides units of a host."""
     return services_of(machine, *(f"{function.prefix}_unit_overrides" for function in model.functions_of(machine)))
 
 
 def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield keystores and truststores of a host's services, each with what says it."""
+    """Yield keystores and truststores of a host's services, each with the variable that sets it."""
     for name in model.input_names(machine, "paths"):
         if name.endswith(("keystore", "truststore")) and (path := machine.inputs.text(name)):
             yield path, name
@@ -126,26 +161,36 @@ def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
                 yield str(entry[key]), f"kafka_listeners[{entry.get('name')}].{key}"
 
 
+DUMP_AMONG_DATA = ProblemKind(
+    "DUMP_AMONG_DATA",
+    "on the disk of {folder}: a dump as large as the heap fills it, and its service fails",
+    "name a folder on another disk, which the unit may write (ReadWritePaths)",
+)
+
+
 def dumped(model: Model) -> Iterator[Problem]:
-    """What a JVM writes when it ends is not written among data: as large as its heap, it fills that disk."""
+    """A JVM writes no dumps to a disk with data: as large as its heap, a dump fills the disk."""
     for machine in model.functional:
         data = [str(item) for _, item in model.items(machine, "mounts")]
-        for variable, told in options(machine).items():
-            for option in told:
-                found = OUTPUT.match(option)
-                folder = found and below(found[1] or found[2], *(path for path in data if path.startswith("/")))
+        for variable, arguments in options(machine).items():
+            for option in arguments:
+                match = OUTPUT.match(option)
+                folder = match and below(match[1] or match[2], *(path for path in data if path.startswith("/")))
                 if folder:
-                    wrong = f"on the disk of {folder}: a dump as large as the heap fills it, and what is there fails"
-                    advice = "name a folder on another disk, which the unit may write (ReadWritePaths)"
-                    yield machine.problem(variable, "DUMP_AMONG_DATA", option, wrong, advice)
+                    yield machine.report(DUMP_AMONG_DATA, variable, option, folder=folder)
+
+
+PATH_EMPTIED = ProblemKind(
+    "PATH_EMPTIED",
+    "{folder} is emptied at every boot, /tmp and /var/tmp at every start of the service: data is lost",
+    "mount a disk, as below /data",
+)
 
 
 def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
     if not path.startswith("/"):
         return
     if folder := below(path, *EMPTIED):
-        wrong = f"{folder} is emptied at every boot, /tmp and /var/tmp at every start of the service: data is lost"
-        yield machine.problem(name, "PATH_EMPTIED", path, wrong, "mount a disk, as below /data")
+        yield machine.report(PATH_EMPTIED, name, path, folder=folder)
     elif folder := below(path, *SYSTEM):
-        wrong = f"below {folder}, which is the system's or closed to services"
-        yield machine.problem(name, "PATH_SYSTEM", path, wrong, "mount a disk, as below /data")
+        yield machine.report(PATH_SYSTEM, name, path, folder=folder)

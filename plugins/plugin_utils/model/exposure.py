@@ -1,4 +1,4 @@
-"""Rules on what strangers reach: ports open to everybody, archives that anybody can change, keys of CAs."""
+"""Rules on exposure: ports open to the internet, archives that can be replaced in transit, keys of CAs."""
 
 from __future__ import annotations
 
@@ -13,114 +13,160 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# The widest subnets that somebody owns.
+# Prefix lengths of the widest subnets that an organization has.
 WIDEST = {4: 8, 6: 16}
-LIFE = 3650  # days of a CA that says none (roles/pki)
+LIFE = 3650  # default days of a CA (roles/pki)
 DIGITS = re.compile(r"[0-9a-fA-F]{128}")
 EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
-# Where the driver of a job listens, else on the loopback (millrace_jobs.session), and its pages (WebUI.bind).
+# Addresses of the driver of a job, by default the loopback (millrace_jobs.session), and of its pages (WebUI.bind).
 DRIVER = ("spark.driver.bindAddress", "spark.driver.host")
 UI, OF_PAGES = "spark.ui.enabled", "SPARK_LOCAL_IP="
 
 
+ARCHIVE_CLEAR = ProblemKind(
+    "ARCHIVE_CLEAR",
+    "no SHA-512: another archive would not be noticed",
+    "use https, or write the digits: sha512:<128 hexadecimal digits>",
+)
+ARCHIVE_CLEAR_HTTP = ARCHIVE_CLEAR.variant(
+    message="not encrypted: a third party on the network can change it, and then the archive as well"
+)
+CHECKSUM_FORM = ProblemKind(
+    "CHECKSUM_FORM",
+    "neither a path nor the digits of a SHA-512: {length} characters",
+    "write sha512:<128 hexadecimal digits>, or the path or URL of a file that contains them",
+)
+
+
 def archives(model: Model) -> Iterator[Problem]:
-    """What is installed is what was published: the digits of its checksum come from elsewhere, or over TLS."""
+    """Archives are checked by a SHA-512, whose digits are in the inventory or come over TLS."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
-            checksum = machine.inputs.values.get(f"{name}_checksum")
-            if checksum is not None and not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
-                clear = "whoever is on the way can change it, and then the archive as well"
-                wrong = clear if "://" in str(checksum) else "no SHA-512: nobody would notice another archive"
-                advice = "use https, or write the digits: sha512:<128 hexadecimal digits>"
-                yield machine.problem(f"{name}_checksum", "ARCHIVE_CLEAR", checksum, wrong, advice)
+            variable = f"{name}_checksum"
+            checksum = machine.inputs.values.get(variable)
+            if checksum is None:
+                continue
+            if not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
+                yield machine.report(
+                    ARCHIVE_CLEAR_HTTP if "://" in str(checksum) else ARCHIVE_CLEAR, variable, checksum
+                )
             digits = str(checksum).partition(":")[2]
-            if checksum is not None and re.fullmatch(r"[0-9A-Za-z]{1,200}", digits) and not DIGITS.fullmatch(digits):
-                wrong = f"neither a path nor the digits of a SHA-512: {len(digits)} signs"
-                advice = "write sha512:<128 hexadecimal digits>, or the path or URL of a file that holds them"
-                yield machine.problem(f"{name}_checksum", "CHECKSUM_FORM", checksum, wrong, advice)
+            if re.fullmatch(r"[0-9A-Za-z]{1,200}", digits) and not DIGITS.fullmatch(digits):
+                yield machine.report(CHECKSUM_FORM, variable, checksum, length=len(digits))
+
+
+FIREWALL_OPEN = ProblemKind(
+    "FIREWALL_OPEN", "the whole internet may connect", "name the subnets of the hosts that have to"
+)
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """No port is open to the whole world."""
+    """No port is open to the whole internet."""
     for machine in model.functional:
         for rule in rules_of(machine):
             given = rule.get("from")
             for source in given if isinstance(given, (list, tuple)) else ():
                 if _world(str(source)):
-                    wrong, advice = "the whole world may connect", "name the subnets of those who have to"
-                    yield machine.problem(place_of(machine, rule, source), "FIREWALL_OPEN", source, wrong, advice)
+                    yield machine.report(FIREWALL_OPEN, place_of(machine, rule, source), source)
+
+
+JOB_OPEN = ProblemKind(
+    "JOB_OPEN",
+    "its ports, which require no login, would be open to the network",
+    "remove it (default: 127.0.0.1)",
+)
+JOB_OPEN_PAGES = JOB_OPEN.variant(
+    message="its pages require no login, and Spark opens them on all addresses of the node",
+    advice=f"remove it (default: false), or set {OF_PAGES}127.0.0.1 in Environment of its unit_overrides",
+)
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """Ports of jobs are on the loopback: none of them asks for a login."""
+    """Ports of jobs, which require no login, are on the loopback."""
     for node in model.spark_nodes:
         for job in node.jobs:
             spark = job.config.get("spark")
             for name, value in spark.items() if isinstance(spark, Mapping) else ():
-                place, told = f"{job.variable}.config.spark[{name}]", str(value).strip().lower()
-                if name in DRIVER and not LOOPBACK.fullmatch(told):
-                    wrong = "its ports, which ask for no login, would be open to the network"
-                    yield node.problem(place, "JOB_OPEN", value, wrong, "leave it out: 127.0.0.1")
-                elif name == UI and told == "true" and not _loopback_alone(node, job):
-                    wrong = "its pages ask for no login, and Spark opens them on all addresses of the node"
-                    advice = f"leave it out: false, or say {OF_PAGES}127.0.0.1 in Environment of its unit_overrides"
-                    yield node.problem(place, "JOB_OPEN", value, wrong, advice, warning=True)
+                variable, text = f"{job.variable}.config.spark[{name}]", str(value).strip().lower()
+                if name in DRIVER and not LOOPBACK.fullmatch(text):
+                    yield node.report(JOB_OPEN, variable, value)
+                elif name == UI and text == "true" and not _loopback_alone(node, job):
+                    yield node.report(JOB_OPEN_PAGES, variable, value, warning=True)
 
 
 def _loopback_alone(node: SparkNode, job: Job) -> bool:
-    """Tell whether the environment of a job's unit says where its pages are."""
-    places = ("spark_job_unit_overrides", f"{job.variable}.unit_overrides")
-    services = [sections.get("Service") for name, sections in overrides(node) if name in places]
-    told = " ".join(str(service.get("Environment")) for service in services if isinstance(service, Mapping))
-    return any(LOOPBACK.match(text) for text in told.split(OF_PAGES)[1:])
+    """Tell whether the environment of a job's unit binds its pages to the loopback."""
+    variables = ("spark_job_unit_overrides", f"{job.variable}.unit_overrides")
+    services = [sections.get("Service") for name, sections in overrides(node) if name in variables]
+    environment = " ".join(str(service.get("Environment")) for service in services if isinstance(service, Mapping))
+    return any(LOOPBACK.match(text) for text in environment.split(OF_PAGES)[1:])
 
 
 @cache
 def _world(source: str) -> bool:
-    found = subnet(source)
-    return found is not None and found.prefixlen < WIDEST[found.version]
+    """Tell whether a subnet is wider than any organization's."""
+    network = subnet(source)
+    return network is not None and network.prefixlen < WIDEST[network.version]
 
 
 def authorities(model: Model) -> Iterator[Problem]:
-    """The keys of the CAs are kept, and kept to oneself."""
+    """The keys of the CAs are in a folder that persists, and that is not copied elsewhere."""
     for machine in model.functional:
-        path, own = str(machine.inputs.get("pki_directory") or ""), machine.production
-        if own and path and any(not entry.get("certificate") for entry in machine.inputs.entries("pki_authorities")):
+        path, production = str(machine.inputs.get("pki_directory") or ""), machine.production
+        own_keys = any(not entry.get("certificate") for entry in machine.inputs.entries("pki_authorities"))
+        if production and path and own_keys:
             yield from _kept(machine, path)
 
 
+AUTHORITY_KEYS = ProblemKind(
+    "AUTHORITY_KEYS",
+    "{folder} is emptied, and without these keys no certificate can be renewed",
+    "name a folder of the control node that persists and is backed up, as /srv/millrace-pki/<site>",
+)
+AUTHORITY_KEYS_REPOSITORY = AUTHORITY_KEYS.variant(
+    message="inside the repository {repository}: each copy of it would contain the keys of the CAs"
+)
+
+
 def _kept(machine: Machine, path: str) -> Iterator[Problem]:
-    advice = "name a folder of the control node that is kept and backed up, as /srv/millrace-pki/<site>"
     if folder := below(path, *EMPTIED):
-        wrong = f"{folder} is emptied, and without these keys no certificate is ever renewed"
-        yield machine.problem("pki_directory", "AUTHORITY_KEYS", path, wrong, advice)
+        yield machine.report(AUTHORITY_KEYS, "pki_directory", path, folder=folder)
     elif repository := _repository(path):
-        wrong = f"inside the repository {repository}: keys of CAs would go wherever that is copied to"
-        yield machine.problem("pki_directory", "AUTHORITY_KEYS", path, wrong, advice)
+        yield machine.report(AUTHORITY_KEYS_REPOSITORY, "pki_directory", path, repository=repository)
 
 
 def _repository(path: str) -> Path | None:
-    """Return the checkout that a path is in, on the control node."""
+    """Return the checkout of git that a path is in, on the control node."""
     try:
         return next((parent for parent in (Path(path), *Path(path).parents) if (parent / ".git").exists()), None)
     except OSError:
         return None
 
 
+CERTIFICATE_LONG = ProblemKind(
+    "CERTIFICATE_LONG",
+    "longer than CA {authority} is valid, {days} days: all certificates would expire together with it",
+    "lower it; 397 is usual, and certificates are renewed automatically",
+)
+AUTHORITY_SHORT = ProblemKind(
+    "AUTHORITY_SHORT",
+    "its certificates would be valid for {days} days, and all expire together with it",
+    "remove days (default 3650), or lower pki_days",
+)
+
+
 def lives(model: Model) -> Iterator[Problem]:
-    """A CA of ours outlives the certificates that it signs."""
+    """A CA of this project is valid longer than the certificates that it signs."""
     for machine in model.functional:
-        wanted = machine.inputs.whole("pki_days")
+        certificate_days = machine.inputs.whole("pki_days")
         signing = {str(entry.get("authority")) for entry in machine.certificates}
         for entry in machine.inputs.entries("pki_authorities"):
             days, name = entry.get("days"), str(entry.get("name"))
-            if days is None and wanted and wanted > LIFE and name in signing and not entry.get("certificate"):
-                wrong = f"longer than CA {name} lives, {LIFE} days: certificates would end with it, all at once"
-                advice = "lower it; 397 is usual, and hosts are given new ones by themselves"
-                yield machine.problem("pki_days", "CERTIFICATE_LONG", wanted, wrong, advice)
-            if isinstance(days, int) and wanted and days < wanted and name in signing and not entry.get("certificate"):
-                wrong = f"its certificates would live {wanted} days, and end with it: all at once"
-                advice = "leave days out: 3650, or lower pki_days"
-                yield machine.problem(f"pki_authorities[{name}].days", "AUTHORITY_SHORT", days, wrong, advice)
+            if not certificate_days or name not in signing or entry.get("certificate"):
+                continue
+            if days is None and certificate_days > LIFE:
+                yield machine.report(CERTIFICATE_LONG, "pki_days", certificate_days, authority=name, days=LIFE)
+            if isinstance(days, int) and days < certificate_days:
+                yield machine.report(AUTHORITY_SHORT, f"pki_authorities[{name}].days", days, days=certificate_days)

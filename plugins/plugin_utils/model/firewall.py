@@ -1,4 +1,4 @@
-"""Rules on the firewall: SSH is none of its business, sources are addresses, nobody needed is left out."""
+"""Rules on the firewall: SSH is not in its rules, sources are addresses, and no required source is denied."""
 
 from __future__ import annotations
 
@@ -12,194 +12,244 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import subnet, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 NAME, SITE = "base_firewall_rules", "site_firewall_rules"
-# Words whose values have rules of their own.
+# Variables whose values other rules check.
 DECLARED = ("client_address", "replication_address", "client_network")
 
 
 def rules_of(machine: Machine) -> list[Mapping[str, Any]]:
-    """Return the firewall rules of a host; none where it is switched off."""
+    """Return the firewall rules of a host; none if its firewall is disabled."""
     return machine.inputs.entries(NAME) if machine.inputs.on("base_firewall") else []
 
 
 def left_alone(machine: Machine) -> list[int] | None:
-    """Return the ports that a closed host does not judge, those of SSH.
+    """Return the ports that a closed host leaves open, those of SSH.
 
-    None where only the ports of rules are judged.
+    None on a host that filters only the ports of its rules.
     """
     closed = machine.inputs.on("base_firewall") and machine.inputs.on("base_firewall_closed")
     return [SSH, machine.inputs.whole("ansible_port") or SSH] if closed else None
 
 
+FIREWALL_SSH = ProblemKind(
+    "FIREWALL_SSH",
+    "the port of SSH: a source that the rule does not name is locked out, above all the control node",
+    "remove the rule: SSH stays as the host has it",
+)
+FIREWALL_PORT = ProblemKind("FIREWALL_PORT", "not a port from 1 to 65535", "correct it")
+
+
 def ports(model: Model) -> Iterator[Problem]:
-    """No rule names the port of SSH, or none at all."""
+    """No rule is for the port of SSH, and the port of each rule is valid."""
     for machine in model.functional:
         for port in dict.fromkeys(whole(rule.get("port")) for rule in rules_of(machine)):
             if port is not None and port in (SSH, machine.inputs.whole("ansible_port")):
-                wrong = "the port of SSH: whoever the rule forgets is locked out, the control node first"
-                advice = "take the rule out: SSH is left as the host has it"
-                yield machine.problem(f"{NAME}[{port}]", "FIREWALL_SSH", port, wrong, advice)
+                yield machine.report(FIREWALL_SSH, f"{NAME}[{port}]", port)
             elif port is not None and not 1 <= port <= 65535 and port not in _numbers(model, machine):
-                wrong = "no port from 1 to 65535"
-                yield machine.problem(f"{NAME}[{port}]", "FIREWALL_PORT", port, wrong, "correct it")
+                yield machine.report(FIREWALL_PORT, f"{NAME}[{port}]", port)
 
 
 def _numbers(model: Model, machine: Machine) -> list[int]:
-    """Return the ports at which the services of a host are asked."""
+    """Return the ports at which the services of a host listen."""
     return list(dict.fromkeys(port.number for port in of_services(machine, model) if whole(port.number)))
 
 
+FIREWALL_FORGOTTEN = ProblemKind(
+    "FIREWALL_FORGOTTEN",
+    "these rules replace those of functions, and none is for {ports}: every host may connect there",
+    f"use {SITE} instead, which adds to those of functions, and remove {NAME}",
+)
+
+
 def named(model: Model) -> Iterator[Problem]:
-    """Where a host has rules, none of its services' ports is forgotten: that one would be open to everybody."""
-    found: dict[str, tuple[dict[str, None], dict[int, None]]] = {}
+    """If a host has rules, there is one for each of its services' ports: another port would be open to every host."""
+    by_rules: dict[str, tuple[dict[str, None], dict[int, None]]] = {}
     for machine in model.functional:
         rules = rules_of(machine)
         if not rules or left_alone(machine) is not None:
             continue
-        judged = {whole(rule.get("port")) for rule in rules}
-        if forgotten := [port for port in _numbers(model, machine) if port not in judged]:
-            hosts, ports = found.setdefault(repr(rules), ({}, {}))
+        covered = {whole(rule.get("port")) for rule in rules}
+        if forgotten := [port for port in _numbers(model, machine) if port not in covered]:
+            hosts, ports = by_rules.setdefault(repr(rules), ({}, {}))
             hosts[machine.name] = None
             ports.update(dict.fromkeys(forgotten))
-    for hosts, ports in found.values():  # what is written once is said once, with the ports of all that have it
-        listed = ", ".join(map(str, ports))
-        wrong = f"these rules replace those of functions, and none names {listed}: everybody may connect there"
-        advice = f"write {SITE} instead, which adds to those of functions, and leave {NAME} out"
-        yield Problem(tuple(hosts), NAME, "FIREWALL_FORGOTTEN", None, wrong, advice)
+    for hosts, ports in by_rules.values():  # one problem for hosts with the same rules, with the ports of all of them
+        yield FIREWALL_FORGOTTEN.problem(tuple(hosts), NAME, ports=[*ports])
+
+
+FIREWALL_SOURCE = ProblemKind(
+    "FIREWALL_SOURCE",
+    "not an address or a subnet, or a subnet with host bits set",
+    "write it as 198.51.100.7 or 198.51.100.0/24",
+)
+FIREWALL_SOURCE_RULES = FIREWALL_SOURCE.variant(
+    advice="write it as 198.51.100.7 or 198.51.100.0/24 (additional sources: firewall_extra_sources)"
+)
 
 
 def sources(model: Model) -> Iterator[Problem]:
     """Every source is an address or a subnet."""
-    fine = {str(machine.inputs.get(name)) for machine in model.machines.values() for name in DECLARED}
+    valid = {str(machine.inputs.get(name)) for machine in model.machines.values() for name in DECLARED}
     for machine in model.functional:
         for rule in rules_of(machine):
             for source in rule.get("from") or []:
-                if source in fine:
+                if source in valid:
                     continue
                 try:
                     ip_network(source)
-                    fine.add(source)
+                    valid.add(source)
                 except ValueError:
-                    advice = "write it as 198.51.100.7 or 198.51.100.0/24 (added sources: firewall_extra_sources)"
-                    wrong, variable = "no address, no subnet, or one with host bits", place_of(machine, rule, source)
-                    advice = advice if variable.startswith(NAME) else advice.partition(" (")[0]
-                    yield machine.problem(variable, "FIREWALL_SOURCE", source, wrong, advice)
+                    variable = place_of(machine, rule, source)
+                    kind = FIREWALL_SOURCE_RULES if variable.startswith(NAME) else FIREWALL_SOURCE
+                    yield machine.report(kind, variable, source)
 
 
 def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
-    """Return where a source of a rule is said: the word that adds it to rules of functions, else the rule."""
-    given = machine.inputs.mapping("firewall_extra_sources")
-    own = [kind for kind, more in given.items() if isinstance(more, list) and source in more]
-    site = any(_same(rule, one) for one in machine.inputs.entries(SITE))
+    """Return where a source of a rule is set: the variable that adds it to rules of functions, else the rule."""
+    extra = machine.inputs.mapping("firewall_extra_sources")
+    kinds = [kind for kind, more in extra.items() if isinstance(more, list) and source in more]
+    site = any(_same(rule, other) for other in machine.inputs.entries(SITE))
     name = SITE if site and source not in _sources(machine, rule, but=SITE) else NAME
-    return f"firewall_extra_sources.{own[0]}" if own else f"{name}[{rule.get('port')}]"
+    return f"firewall_extra_sources.{kinds[0]}" if kinds else f"{name}[{rule.get('port')}]"
 
 
 def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
-    """Return the sources of the other rules of a port, those of a word left out."""
-    others = [one for one in rules_of(machine) if not any(_same(one, own) for own in machine.inputs.entries(but))]
-    told = [one.get("from") for one in others if whole(one.get("port")) == whole(rule.get("port"))]
-    return [source for given in told if isinstance(given, (list, tuple)) for source in given]
+    """Return the sources of the other rules of a port, without those of the variable `but`."""
+    without = machine.inputs.entries(but)
+    others = [other for other in rules_of(machine) if not any(_same(other, own) for own in without)]
+    lists = [other.get("from") for other in others if whole(other.get("port")) == whole(rule.get("port"))]
+    return [source for given in lists if isinstance(given, (list, tuple)) for source in given]
+
+
+FIREWALL_IDLE = ProblemKind(
+    "FIREWALL_IDLE",
+    "other rules already admit it: this rule neither admits nor denies any host",
+    "remove it; to admit fewer, set base_firewall_rules, instead of the rules of functions",
+    warning=True,
+)
+FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(message="another rule admits it, and overrides this one")
 
 
 def idle(model: Model) -> Iterator[Problem]:
-    """A rule of the site's own changes who gets in: rules of a port add up, and none takes back another's."""
+    """A rule of the site changes which hosts may connect: rules of a port add up, and none revokes another."""
     for machine in model.functional:
-        own = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
-        for rule in own:
+        site_rules = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
+        for rule in site_rules:
             given, port, rejecting = rule.get("from"), whole(rule.get("port")), rule.get("action") == "reject"
-            told = [str(source) for source in given if subnet(source)] if isinstance(given, (list, tuple)) else []
-            others = [one for one in rules_of(machine) if not _same(one, rule) and one.get("action") != "reject"]
-            others = [one for one in others if whole(one.get("port")) == port]
-            idle = [source for source in told if _let_in(others, port, source, own if rejecting else [])]
-            if idle and (rejecting or len(idle) == len(told)):
-                wrong = "another rule lets it in, and goes before" if rejecting else "other rules let it in already"
-                wrong += "" if rejecting else ": this one adds nobody, and keeps nobody out"
-                advice = "take it out; to let in fewer, write base_firewall_rules, instead of the rules of functions"
-                place, shown = f"site_firewall_rules[{rule.get('port')}]", ", ".join(idle)
-                yield machine.problem(place, "FIREWALL_IDLE", shown, wrong, advice, warning=not rejecting)
+            subnets = [str(source) for source in given if subnet(source)] if isinstance(given, (list, tuple)) else []
+            others = [
+                other for other in rules_of(machine) if not _same(other, rule) and other.get("action") != "reject"
+            ]
+            others = [other for other in others if whole(other.get("port")) == port]
+            rivals = site_rules if rejecting else []
+            admitted = [source for source in subnets if _admitted(others, port, source, rivals)]
+            if admitted and (rejecting or len(admitted) == len(subnets)):
+                kind, variable = FIREWALL_IDLE, f"site_firewall_rules[{rule.get('port')}]"
+                if rejecting:
+                    kind = FIREWALL_IDLE_REJECT
+                yield machine.report(kind, variable, ", ".join(admitted), warning=not rejecting)
+
+
+FIREWALL_MEANT = ProblemKind(
+    "FIREWALL_MEANT",
+    "no service of this project listens there",
+    "did you mean {number} ({what})?",
+    warning=True,
+)
 
 
 def meant(model: Model) -> Iterator[Problem]:
-    """A rule of the site's own for a port at which nothing of ours listens is not a slip of one that no rule names.
+    """The port of a site's rule, if no service of this project listens there, is not a typo of a port without rule.
 
-    A rule for what others run on the host is right: a slip is one figure too many, too few or another, or two
-    exchanged; of ports that hosts have anyway, whose neighbours others use, one is not taken for another.
+    A rule for other software on the host is right. A typo is one digit too many, too few or different, or two
+    exchanged. A different digit counts only for listeners of the site: neighbours of the default ports are often used
+    by other software.
     """
     for machine in model.functional:
-        own = [rule for rule in machine.inputs.entries(SITE) if rule.get("action") != "reject"]
-        told = {port for rule in own if (port := whole(rule.get("port"))) is not None}
-        if not told or not rules_of(machine):
+        site_rules = [rule for rule in machine.inputs.entries(SITE) if rule.get("action") != "reject"]
+        numbers = {port for rule in site_rules if (port := whole(rule.get("port"))) is not None}
+        if not numbers or not rules_of(machine):
             continue
-        there = [port for port in of_services(machine, model) if isinstance(port.number, int)]
-        open_ports = {SSH, *(port.number for port in [*there, *of_jvms(machine, model)])}
-        usual = {f"kafka_listeners[{entry.get('name')}]" for entry in machine.inputs.entries("standard_listeners")}
-        for number in sorted(port for port in told - open_ports if 1 <= port <= 65535):  # else said as FIREWALL_PORT
-            left = (port for port in there if port.number not in told)
+        services = [port for port in of_services(machine, model) if isinstance(port.number, int)]
+        open_ports = {SSH, *(port.number for port in [*services, *of_jvms(machine, model)])}
+        standard = {f"kafka_listeners[{entry.get('name')}]" for entry in machine.inputs.entries("standard_listeners")}
+        # Other numbers are reported as FIREWALL_PORT.
+        for number in sorted(port for port in numbers - open_ports if 1 <= port <= 65535):
+            without_rule = (port for port in services if port.number not in numbers)
             near = (
                 port
-                for port in left
-                if _slip(
+                for port in without_rule
+                if _typo(
                     str(number),
                     str(port.number),
-                    another=port.variable.startswith("kafka_listeners[") and port.variable not in usual,
+                    different=port.variable.startswith("kafka_listeners[") and port.variable not in standard,
                 )
             )
-            if found := next(near, None):
-                wrong, advice = "nothing of ours listens there", f"did you mean {found.number} ({found.what})?"
-                yield machine.problem(f"{SITE}[{number}]", "FIREWALL_MEANT", number, wrong, advice, warning=True)
+            if meant_port := next(near, None):
+                details = {"number": meant_port.number, "what": meant_port.what}
+                yield machine.report(FIREWALL_MEANT, f"{SITE}[{number}]", number, **details)
 
 
-def _slip(one: str, other: str, another: bool) -> bool:
-    """Tell whether two numbers differ by a slip; by another figure in one place only where that is asked."""
-    if len(one) == len(other):
-        differ = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
-        exchanged = len(differ) == 2 and differ[1] == differ[0] + 1 and one[differ[0]] == other[differ[1]]
-        return (another and len(differ) == 1) or (exchanged and one[differ[1]] == other[differ[0]])
-    short, long = sorted((one, other), key=len)
+def _typo(number: str, other: str, different: bool) -> bool:
+    """Tell whether one number is a typo of another; `different` allows one different digit as well."""
+    if len(number) == len(other):
+        differ = [place for place, pair in enumerate(zip(number, other, strict=True)) if pair[0] != pair[1]]
+        exchanged = len(differ) == 2 and differ[1] == differ[0] + 1 and number[differ[0]] == other[differ[1]]
+        return (different and len(differ) == 1) or (exchanged and number[differ[1]] == other[differ[0]])
+    short, long = sorted((number, other), key=len)
     return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two rules are one, however its port is written."""
-    return {**one, "port": whole(one.get("port"))} == {**other, "port": whole(other.get("port"))}
+def _same(rule: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two rules are equal, whether the port is a number or text."""
+    return {**rule, "port": whole(rule.get("port"))} == {**other, "port": whole(other.get("port"))}
 
 
-def _let_in(others: Sequence[Mapping[str, Any]], port: int | None, source: str, own: Sequence[Any]) -> bool:
-    """Tell whether rules let a source in, but for those of `own` that name it: of these FIREWALL_NOBODY is said."""
+def _admitted(others: Sequence[Mapping[str, Any]], port: int | None, source: str, site_rules: Sequence[Any]) -> bool:
+    """Tell whether rules admit a source, apart from those of `site_rules` that name it."""
     rest = [
         rule
         for rule in others
-        if not (any(_same(rule, one) for one in own) and source in map(str, rule.get("from") or ()))
+        if not (any(_same(rule, other) for other in site_rules) and source in map(str, rule.get("from") or ()))
     ]
     return bool(rest) and port is not None and lets_in(rest, port, source)
 
 
+FIREWALL_PEER = ProblemKind(
+    "FIREWALL_PEER",
+    "hosts of this inventory connect from there, and no rule admits them",
+    "leave base_firewall_rules unset, or add them",
+)
+
+
 def everybody_needed(model: Model) -> Iterator[Problem]:
-    """Whoever connects to a host on behalf of the cluster is let in there."""
-    found: dict[tuple[str, int], list[str]] = {}
-    wanted = {machine.name: rules_of(machine) for machine in model.functional}
+    """Hosts that connect to another host of the cluster are admitted there."""
+    denied: dict[tuple[str, int], list[str]] = {}
+    rules = {machine.name: rules_of(machine) for machine in model.functional}
     closed = {machine.name: left_alone(machine) is not None for machine in model.functional}
     for machine in model.functional:
         for peer in peers(model, machine.name):
             target, port = peer["host"], peer["port"]
             for network in NETWORKS:
                 source = machine.address(network)
-                asked = source and str(model.machines[target].address(network)) == peer["address"]
-                if asked and not lets_in(wanted[target], port, str(source), closed[target]):
-                    found.setdefault((target, port), []).append(str(source))
-    for (target, port), left_out in found.items():
-        wrong = "hosts of this inventory connect from there, and no rule lets them in"
-        advice = "leave base_firewall_rules unset, or add them"
-        yield Problem((target,), f"{NAME}[{port}]", "FIREWALL_PEER", ", ".join(left_out), wrong, advice)
+                connects = source and str(model.machines[target].address(network)) == peer["address"]
+                if connects and not lets_in(rules[target], port, str(source), closed[target]):
+                    denied.setdefault((target, port), []).append(str(source))
+    for (target, port), addresses in denied.items():
+        yield FIREWALL_PEER.problem((target,), f"{NAME}[{port}]", ", ".join(addresses))
+
+
+FIREWALL_CLIENTS = ProblemKind(
+    "FIREWALL_CLIENTS",
+    "no subnet of clients is known, so the rules would deny all clients",
+    "set client_network or firewall_extra_sources.client, or base_firewall: false",
+)
 
 
 def clients(model: Model) -> Iterator[Problem]:
-    """Clients can come from somewhere."""
+    """The rules admit some clients."""
     for machine in model.functional:
         if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
-            wrong = "no subnet of clients is known, so the rules would shut them out"
-            advice = "set client_network or firewall_extra_sources.client, or base_firewall: false"
-            yield machine.problem("firewall_sources", "FIREWALL_CLIENTS", None, wrong, advice)
+            yield machine.report(FIREWALL_CLIENTS, "firewall_sources")

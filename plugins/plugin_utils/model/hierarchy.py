@@ -6,21 +6,31 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble import ids_of, observer_details
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 
 UNKNOWN = ("no server has this id", "correct the id")
+ZOOKEEPER_OBSERVER_UNKNOWN = ProblemKind("ZOOKEEPER_OBSERVER_UNKNOWN", *UNKNOWN)
 
 
 def observers(model: Model) -> Iterator[Problem]:
     """Observers are servers that exist."""
-    for first in model.servers[:1]:  # that all are told the same is another rule
+    for first in model.servers[:1]:  # another rule requires that all servers have the same
         for number in sorted(first.observers - {server.number for server in model.servers}):
-            where = names(model.servers)
-            yield Problem(where, "zookeeper_observers", "ZOOKEEPER_OBSERVER_UNKNOWN", number, *UNKNOWN)
+            yield ZOOKEEPER_OBSERVER_UNKNOWN.problem(names(model.servers), "zookeeper_observers", number)
+
+
+ZOOKEEPER_WEIGHT_UNKNOWN = ProblemKind("ZOOKEEPER_WEIGHT_UNKNOWN", *UNKNOWN)
+ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number of at least 0", "correct the weight")
+ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
+    "ZOOKEEPER_WEIGHTS_IDLE",
+    "with weights ZooKeeper requires a group for every voter, and would not start without zookeeper_groups",
+    "remove it, or set zookeeper_groups",
+)
 
 
 def weights(model: Model) -> Iterator[Problem]:
@@ -30,53 +40,65 @@ def weights(model: Model) -> Iterator[Problem]:
         for key, weight in first.weights.items():
             variable = f"zookeeper_weights[{key}]"
             if whole(key) not in known:
-                yield Problem(where, variable, "ZOOKEEPER_WEIGHT_UNKNOWN", weight, *UNKNOWN)
+                yield ZOOKEEPER_WEIGHT_UNKNOWN.problem(where, variable, weight)
             if (number := whole(weight)) is None or number < 0:
-                wrong = "not a whole number from 0 on"
-                yield Problem(where, variable, "ZOOKEEPER_WEIGHT_RANGE", weight, wrong, "correct the weight")
+                yield ZOOKEEPER_WEIGHT_RANGE.problem(where, variable, weight)
         if first.weights and not first.groups:
-            wrong = "with a weight ZooKeeper asks for the group of every voter, and would not start without "
-            wrong += "zookeeper_groups"
-            advice = "take them out, or set zookeeper_groups"
-            yield Problem(where, "zookeeper_weights", "ZOOKEEPER_WEIGHTS_IDLE", None, wrong, advice)
+            yield ZOOKEEPER_WEIGHTS_IDLE.problem(where, "zookeeper_weights")
+
+
+ZOOKEEPER_GROUP_UNKNOWN = ProblemKind("ZOOKEEPER_GROUP_UNKNOWN", *UNKNOWN)
+ZOOKEEPER_GROUP_OBSERVER = ProblemKind(
+    "ZOOKEEPER_GROUP_OBSERVER", "{server} is an observer, and observers do not vote", "take it out of the group"
+)
+ZOOKEEPER_GROUP_NONE = ProblemKind(
+    "ZOOKEEPER_GROUP_NONE",
+    "in no group, so ZooKeeper would not start",
+    "put its id into its datacenter's group",
+)
+ZOOKEEPER_GROUP_NONE_DATACENTER = ZOOKEEPER_GROUP_NONE.variant(
+    advice="add a group for its datacenter, as {number}: [{ids}], or remove zookeeper_groups"
+)
+ZOOKEEPER_GROUP_TWICE = ProblemKind(
+    "ZOOKEEPER_GROUP_TWICE", "in {count} groups, so ZooKeeper would not start", "remove it from all but one"
+)
 
 
 def membership(model: Model) -> Iterator[Problem]:
-    """Each voter is in exactly one group, and nobody else is."""
+    """Each voter is in exactly one group, and groups contain only voters."""
     for first in model.servers[:1]:
         numbers = {server.number: server for server in model.servers}
-        count = Counter(number for found in first.groups.values() for number in found)
-        for name, found in first.groups.items():
-            for member in found:
+        count = Counter(number for members in first.groups.values() for number in members)
+        for name, members in first.groups.items():
+            for member in members:
                 variable, where = f"zookeeper_groups[{name}]", names(model.servers)
                 if member not in numbers:
-                    yield Problem(where, variable, "ZOOKEEPER_GROUP_UNKNOWN", member, *UNKNOWN)
+                    yield ZOOKEEPER_GROUP_UNKNOWN.problem(where, variable, member)
                 elif member in first.observers:
-                    wrong = f"{numbers[member].name} is an observer, and observers do not vote"
-                    advice = "take it out of the group"
-                    yield Problem(where, variable, "ZOOKEEPER_GROUP_OBSERVER", member, wrong, advice)
+                    yield ZOOKEEPER_GROUP_OBSERVER.problem(where, variable, member, server=numbers[member].name)
         for number, server in numbers.items() if first.groups else ():
-            yield from _groups_of(server, count[number], _its_own(model, server))
+            if server.votes and number is not None and not count[number]:
+                yield _in_no_group(model, server)
+            elif count[number] > 1:
+                yield server.report(ZOOKEEPER_GROUP_TWICE, "zookeeper_groups", number, count=count[number])
 
 
-def _its_own(model: Model, server: ZooKeeperServer) -> str:
-    """Return what is advised to a server in no group: its datacenter may have none."""
+def _in_no_group(model: Model, server: ZooKeeperServer) -> Problem:
+    """Return the problem of a voter in no group, whose datacenter may have a group or none."""
     groups, near = model.servers[0].groups, datacenters(model.voters).get(server.datacenter or "", [])
     ids = [voter.number for voter in near or [server]]
-    if any(number in found for found in groups.values() for number in ids):
-        return "put its id into its datacenter's group"
+    if any(number in members for members in groups.values() for number in ids):
+        return server.report(ZOOKEEPER_GROUP_NONE, "zookeeper_groups", server.number)
     number = max((whole(name) or 0 for name in groups), default=0) + 1
-    return f"give it a group of its datacenter, as {number}: {ids}, or leave zookeeper_groups out"
+    kind = ZOOKEEPER_GROUP_NONE_DATACENTER
+    return server.report(kind, "zookeeper_groups", server.number, number=number, ids=ids)
 
 
-def _groups_of(server: ZooKeeperServer, groups: int, advice: str) -> Iterator[Problem]:
-    variable = "zookeeper_groups"
-    if server.votes and server.number is not None and not groups:
-        wrong = "in no group, and ZooKeeper would refuse to start"
-        yield server.problem(variable, "ZOOKEEPER_GROUP_NONE", server.number, wrong, advice)
-    elif groups > 1:
-        wrong = f"in {groups} groups, and ZooKeeper would refuse to start"
-        yield server.problem(variable, "ZOOKEEPER_GROUP_TWICE", server.number, wrong, "leave it in one")
+ZOOKEEPER_GROUP_NAME = ProblemKind(
+    "ZOOKEEPER_GROUP_NAME",
+    "not a number, so ZooKeeper would not start",
+    "number the groups: {{1: [1, 2, 3], 2: [4, 5, 6]}}",
+)
 
 
 def numbers(model: Model) -> Iterator[Problem]:
@@ -84,60 +106,98 @@ def numbers(model: Model) -> Iterator[Problem]:
     for first in model.servers[:1]:
         for name in first.groups:
             if whole(name) is None:
-                wrong = "no number, and ZooKeeper would not start"
-                advice = "number the groups: {1: [1, 2, 3], 2: [4, 5, 6]}"
-                yield Problem(names(model.servers), "zookeeper_groups", "ZOOKEEPER_GROUP_NAME", name, wrong, advice)
+                yield ZOOKEEPER_GROUP_NAME.problem(names(model.servers), "zookeeper_groups", name)
+
+
+ZOOKEEPER_DECISIVE = ProblemKind(
+    "ZOOKEEPER_DECISIVE",
+    "a quorum by itself: what only it has acknowledged is lost with it, and promise is zero_loss",
+    "remove zookeeper_weights, and give each datacenter a group, or declare promise: available",
+)
 
 
 def decisive(model: Model) -> Iterator[Problem]:
-    """What may be lost is no quorum by itself, and the rest is one, as the layout and the promise say.
+    """A failure that the layout and the promise allow leaves a quorum, and does not affect a whole quorum.
 
-    The same arithmetic as the table of survival: with a quorum that is lost as a whole, what it acknowledged is gone.
+    Calculated as the table of survival: all that a quorum acknowledged is lost with the whole quorum.
     """
     groups = model.servers[0].groups if model.servers else {}
     weights = model.servers[0].weights if model.servers else {}
-    placed = Counter(number for found in groups.values() for number in found)
-    said = None in map(whole, groups) or any((whole(weight) or 0) < 0 for weight in weights.values())
-    if said or placed != Counter(voter.number for voter in model.voters) or len(model.voters) < 3:
+    placed = Counter(number for members in groups.values() for number in members)
+    reported = None in map(whole, groups) or any((whole(weight) or 0) < 0 for weight in weights.values())
+    if reported or placed != Counter(voter.number for voter in model.voters) or len(model.voters) < 3:
         return
     layout = layout_of(model)
     sites = datacenters(model.voters) if model.layout in STRETCHED else {}
-    lost = {f"datacenter {name}": names(members) for name, members in sites.items()}
-    sites_named = frozenset(lost)
-    lost |= {voter.name: (voter.name,) for voter in model.voters} if weights else {}
+    failures = {f"datacenter {name}": names(members) for name, members in sites.items()}
+    site_failures = frozenset(failures)
+    failures |= {voter.name: (voter.name,) for voter in model.voters} if weights else {}
     everybody, where = {voter.name for voter in layout.voters}, names(model.servers)
     available = any(server.available for server in model.servers)
-    promised = [name for name in lost if name not in sites_named or model.layout != "stretch2"]
-    needed = [name for name in promised if not quorum(layout, everybody - set(lost[name]))]
-    if needed:
-        yield _indispensable(model, needed)
+    survived = [name for name in failures if name not in site_failures or model.layout != "stretch2"]
+    indispensable = [name for name in survived if not quorum(layout, everybody - set(failures[name]))]
+    if indispensable:
+        yield _indispensable(model, indispensable)
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
-    for name, members in lost.items():
-        if name not in needed and quorum(layout, set(members)):
-            wrong = "a quorum by itself: what it alone has acknowledged is lost with it, and promise is zero_loss"
-            advice = "leave zookeeper_weights out, and give each datacenter a group, or declare promise: available"
-            yield Problem(where, variable, "ZOOKEEPER_DECISIVE", name, wrong, advice, warning=available)
+    for name, members in failures.items():
+        if name not in indispensable and quorum(layout, set(members)):
+            yield ZOOKEEPER_DECISIVE.problem(where, variable, name, warning=available)
 
 
-def _indispensable(model: Model, needed: Sequence[str]) -> Problem:
-    """Return what is said of datacenters and servers with which the quorum is lost: of a weight where there is one."""
-    weights = model.servers[0].weights
-    variable, value = "zookeeper_weights" if weights else "zookeeper_groups", None
-    wrong = f"the quorum is lost with {' or with '.join(needed)}, and the layout promises to go on"
-    if len(weights) == 1:
-        key, value = next(iter(weights.items()))
-        variable = f"{variable}[{key}]"
-        mute = [server.name for server in model.servers if server.number == whole(key) and not whole(value)]
-        wrong = f"{mute[0]} does not vote, so {wrong}" if mute else wrong
-    advice = "leave zookeeper_weights out, and give each datacenter a group"
-    return Problem(names(model.servers), variable, "ZOOKEEPER_INDISPENSABLE", value, wrong, advice)
+ZOOKEEPER_INDISPENSABLE = ProblemKind(
+    "ZOOKEEPER_INDISPENSABLE",
+    "the quorum is lost with {failures}, and the layout promises to continue",
+    "remove zookeeper_weights, and give each datacenter a group",
+)
+ZOOKEEPER_INDISPENSABLE_MUTE = ZOOKEEPER_INDISPENSABLE.variant(
+    message="{server} does not vote, so the quorum is lost with {failures}, and the layout promises to continue"
+)
+
+
+def _indispensable(model: Model, failures: Sequence[str]) -> Problem:
+    """Return the problem of datacenters and servers whose loss costs the quorum: of the weight if there is one."""
+    weights, where, joined = model.servers[0].weights, names(model.servers), " or with ".join(failures)
+    variable = "zookeeper_weights" if weights else "zookeeper_groups"
+    if len(weights) != 1:
+        return ZOOKEEPER_INDISPENSABLE.problem(where, variable, failures=joined)
+    key, weight = next(iter(weights.items()))
+    variable = f"{variable}[{key}]"
+    without_vote = [server.name for server in model.servers if server.number == whole(key) and not whole(weight)]
+    if without_vote:
+        return ZOOKEEPER_INDISPENSABLE_MUTE.problem(where, variable, weight, server=without_vote[0], failures=joined)
+    return ZOOKEEPER_INDISPENSABLE.problem(where, variable, weight, failures=joined)
+
+
+ZOOKEEPER_GROUP_EVEN = ProblemKind(
+    "ZOOKEEPER_GROUP_EVEN",
+    "an even group needs {majority} of {size}, and survives no more failures than a group of {smaller}",
+    "use an odd number",
+)
+ZOOKEEPER_GROUP_EVEN_OBSERVERS = ZOOKEEPER_GROUP_EVEN.variant(
+    message="{observers} {verb} not vote, so {groups}", advice="remove it, or let an odd number vote in each"
+)
+ZOOKEEPER_GROUP_SIZES = ProblemKind(
+    "ZOOKEEPER_GROUP_SIZES",
+    "the smaller datacenter survives fewer failures than the larger",
+    "give both the same number",
+)
+ZOOKEEPER_GROUP_SIZES_OBSERVERS = ZOOKEEPER_GROUP_SIZES.variant(
+    message="{observers} {verb} not vote, so {smallest} survives fewer failures than the other datacenter",
+    advice="remove it, or let an odd number vote in each",
+)
+SAME_IN_BOTH = {"advice": "remove it, or let an odd number vote in each, the same in both"}
+ZOOKEEPER_GROUP_MIXED = ProblemKind(
+    "ZOOKEEPER_GROUP_MIXED",
+    "one group in {datacenters}: the quorum rule would not follow datacenters",
+    "use one group for each datacenter",
+)
 
 
 def of_observers(model: Model) -> Problem | None:
-    """Return what is said of observers without whom groups, which are those of the wiring, would be in order."""
-    mute, sites = [server for server in model.servers if not server.votes], datacenters(model.voters)
-    groups = {frozenset(found) for found in model.servers[0].groups.values()}
-    if not mute or groups != {frozenset(voter.number for voter in members) for members in sites.values()}:
+    """Return the problem of observers without which the groups, which are those of the wiring, would be valid."""
+    observers, sites = [server for server in model.servers if not server.votes], datacenters(model.voters)
+    groups = {frozenset(members) for members in model.servers[0].groups.values()}
+    if not observers or groups != {frozenset(voter.number for voter in members) for members in sites.values()}:
         return None
     pair = model.layout == "stretch2"
     whole_sizes = [len(members) for members in datacenters(model.servers).values()]
@@ -146,34 +206,39 @@ def of_observers(model: Model) -> Problem | None:
     uneven = pair and len(set(sizes.values())) > 1
     if not all(number % 2 for number in whole_sizes) or (pair and len(set(whole_sizes)) > 1) or not (even or uneven):
         return None
-    wrong = f"{' and '.join(names(mute))} {'does' if len(mute) == 1 else 'do'} not vote, so "
-    spare = " and ".join(f"the {sizes[name]} servers of {name} spare no more than {sizes[name] - 1}" for name in even)
-    wrong += spare or f"{min(sizes, key=lambda name: sizes[name])} spares fewer servers than the other datacenter"
-    code = "ZOOKEEPER_GROUP_EVEN" if even else "ZOOKEEPER_GROUP_SIZES"
-    advice = "take it out, or let an odd number vote in each" + (", the same in both" if pair else "")
-    shown = ", ".join(str(server.number) for server in mute)
-    return Problem(names(model.servers), "zookeeper_observers", code, shown, wrong, advice)
+    kind = ZOOKEEPER_GROUP_EVEN_OBSERVERS if even else ZOOKEEPER_GROUP_SIZES_OBSERVERS
+    return (kind.variant(**SAME_IN_BOTH) if pair else kind).problem(
+        names(model.servers),
+        "zookeeper_observers",
+        ids_of(observers),
+        **observer_details(observers),
+        groups=" and ".join(
+            f"the {sizes[name]} servers of {name} survive no more failures than {sizes[name] - 1}" for name in even
+        ),
+        smallest=min(sizes, key=lambda name: sizes[name]),
+    )
 
 
 def shapes(model: Model) -> Iterator[Problem]:
-    """Groups are odd, of one size in two datacenters, and each stands in one datacenter."""
+    """Groups are odd, have the same size in two datacenters, and each is in one datacenter."""
     for first in model.servers[:1]:
-        where, sizes = names(model.servers), {name: len(found) for name, found in first.groups.items()}
+        where, sizes = names(model.servers), {name: len(members) for name, members in first.groups.items()}
         for name, number in sizes.items():
             if number % 2 == 0:
-                most = number // 2 + 1
-                wrong = f"an even group is won by {most} of {number}, and spares no more than one of {number - 1}"
-                shown, advice = f"{number} servers", "use an odd number"
-                yield Problem(where, f"zookeeper_groups[{name}]", "ZOOKEEPER_GROUP_EVEN", shown, wrong, advice)
+                yield ZOOKEEPER_GROUP_EVEN.problem(
+                    where,
+                    f"zookeeper_groups[{name}]",
+                    f"{number} servers",
+                    majority=number // 2 + 1,
+                    size=number,
+                    smaller=number - 1,
+                )
         if model.layout == "stretch2" and len(set(sizes.values())) > 1:
-            shown = ", ".join(f"{name}: {number}" for name, number in sizes.items())
-            wrong = "the smaller datacenter spares fewer servers than the larger"
-            advice = "give both the same number"
-            yield Problem(where, "zookeeper_groups", "ZOOKEEPER_GROUP_SIZES", shown, wrong, advice)
-        stands = {server.number: str(server.datacenter) for server in model.servers}
-        for name, found in first.groups.items():
-            places = sorted({stands[number] for number in found if number in stands})
+            value = ", ".join(f"{name}: {number}" for name, number in sizes.items())
+            yield ZOOKEEPER_GROUP_SIZES.problem(where, "zookeeper_groups", value)
+        datacenter_of = {server.number: str(server.datacenter) for server in model.servers}
+        for name, members in first.groups.items():
+            places = sorted({datacenter_of[number] for number in members if number in datacenter_of})
             if len(places) > 1 and model.layout != "single":
-                wrong = f"one group in {' and '.join(places)}: the quorum rule would not follow datacenters"
-                variable, advice = f"zookeeper_groups[{name}]", "one group for each datacenter"
-                yield Problem(where, variable, "ZOOKEEPER_GROUP_MIXED", None, wrong, advice)
+                variable = f"zookeeper_groups[{name}]"
+                yield ZOOKEEPER_GROUP_MIXED.problem(where, variable, datacenters=" and ".join(places))

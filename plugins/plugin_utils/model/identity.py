@@ -1,10 +1,11 @@
-"""Rules on who a host is: ids and function; where it stands is another module's (places)."""
+"""Rules on the identity of hosts: ids and functions. Datacenters and racks: topology.py."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -13,205 +14,304 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 OTHER_GROUPS = ("admin",)
-MOST_ID = 2**31 - 1  # of Java's int
-# Other words for functions.
-MEANT = {"broker": "kafka", "brokers": "kafka", "zk": "zookeeper", "zookeepers": "zookeeper", "zoo": "zookeeper"}
-# What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
-STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
-OF_RULES = frozenset("()[]{}*?|^$/")
+MAX_ID = 2**31 - 1  # of Java's int
+# Synonyms of functions.
+SYNONYMS = {"broker": "kafka", "brokers": "kafka", "zk": "zookeeper", "zookeepers": "zookeeper", "zoo": "zookeeper"}
+# Characters that a subject (RFC 4514) has to escape, or that have a meaning in a rule that maps subjects.
+SPECIAL = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
+SPECIAL_IN_RULES = frozenset("()[]{}*?|^$/")
+
+
+@dataclass(frozen=True)
+class IdKinds:
+    """The problems of an id, by what is wrong."""
+
+    missing: ProblemKind
+    range: ProblemKind
+    duplicate: ProblemKind
+
+
+ONE_MEMBER, ONE_BROKER = "every ensemble member needs an id of its own", "every broker needs an id of its own for life"
+OUTSIDE, DECLARED_TWICE = "not a whole number from {low} to {high}", "declared {count} times"
+ZOOKEEPER_IDS = IdKinds(
+    ProblemKind("ZOOKEEPER_ID_MISSING", "not declared", f"set it on the host's line: {ONE_MEMBER}"),
+    ProblemKind("ZOOKEEPER_ID_RANGE", OUTSIDE, f"correct it: {ONE_MEMBER}"),
+    ProblemKind("ZOOKEEPER_ID_DUPLICATE", DECLARED_TWICE, f"correct one: {ONE_MEMBER}"),
+)
+KAFKA_IDS = IdKinds(
+    ProblemKind("KAFKA_ID_MISSING", "not declared", f"set it on the host's line: {ONE_BROKER}"),
+    ProblemKind("KAFKA_ID_RANGE", OUTSIDE, f"correct it: {ONE_BROKER}"),
+    ProblemKind("KAFKA_ID_DUPLICATE", DECLARED_TWICE, f"correct one: {ONE_BROKER}"),
+)
 
 
 def ids(model: Model) -> Iterator[Problem]:
     """Ids are declared on each host, whole numbers in range, and unique.
 
-    Up to reserved.broker.max.id they are only where Kafka makes ids up (kafka.server.KafkaConfig.validateValues), and
-    the role says that it does not.
+    reserved.broker.max.id limits them only where Kafka generates ids (kafka.server.KafkaConfig.validateValues), and
+    the role switches that off.
     """
-    own = "every ensemble member needs an id of its own"
-    yield from _ids(model.servers, "zookeeper_id", (1, 255), "ZOOKEEPER", own)
-    own = "every broker needs an id of its own, and keeps it for life"
-    yield from _ids(model.brokers, "kafka_broker_id", (0, MOST_ID), "KAFKA", own)
+    yield from _ids(model.servers, "zookeeper_id", (1, 255), ZOOKEEPER_IDS)
+    yield from _ids(model.brokers, "kafka_broker_id", (0, MAX_ID), KAFKA_IDS)
 
 
-def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], code: str, advice: str) -> Iterator[Problem]:
-    found = []
+def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], kinds: IdKinds) -> Iterator[Problem]:
+    valid = []
     low, high = limits
     for machine in machines:
         value, number = machine.inputs.values.get(name), machine.inputs.whole(name)
         if value is None:
             if not machine.failed(name):
-                advised = f"write it on the host's line: {advice}"
-                yield machine.problem(name, f"{code}_ID_MISSING", None, "not declared", advised)
+                yield machine.report(kinds.missing, name)
         elif number is not None and not low <= number <= high:
-            yield machine.problem(name, f"{code}_ID_RANGE", value, f"not a whole number from {low} to {high}", advice)
+            yield machine.report(kinds.range, name, value, low=low, high=high)
         elif number is not None:
-            found.append((number, machine.name))
-    for value, hosts in holders(iter(found)).items():
-        yield Problem(tuple(hosts), name, f"{code}_ID_DUPLICATE", value, f"declared {len(hosts)} times", advice)
+            valid.append((number, machine.name))
+    for value, hosts in holders(iter(valid)).items():
+        yield kinds.duplicate.problem(hosts, name, value, count=len(hosts))
 
 
 def meant(name: str) -> str | None:
-    """Return the function that the name of a group is almost, has among its words, or means."""
+    """Return the function that a group's name is a typo of, has among its words, or is a synonym of."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     close = difflib.get_close_matches(name.lower(), known(), n=1, cutoff=0.75)
-    others = [MEANT.get(word, word) for word in words if MEANT.get(word, word) in known()]
+    others = [SYNONYMS.get(word, word) for word in words if SYNONYMS.get(word, word) in known()]
     return nearest(name, known()) or next(iter([*close, *others]), None)
 
 
-def nobody(groups: Mapping[str, Sequence[str]]) -> Problem:
-    """Return what is wrong with an inventory of which no host has a function."""
+FUNCTIONS_NONE = ProblemKind(
+    "FUNCTIONS_NONE",
+    "no host is in a group of {functions}, so nothing would be done",
+    "name the groups of hosts so (inventories/README.md)",
+)
+FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="rename the groups: the inventory has {names}")
+
+
+def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
+    """Return the problem of an inventory in which no host has a function."""
     own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
-    wrong = f"no host is in a group of {', '.join(known())}, so nothing would be done"
-    wrongly = [f"{name} for {near}" for name in own if (near := meant(name))]
-    advice = f"you wrote {', '.join(wrongly)}" if wrongly else "name the groups of hosts so (inventories/README.md)"
-    shown = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
-    return Problem((), "", "FUNCTIONS_NONE", shown, wrong, advice)
+    value = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
+    if names := [f"{name} for {near}" for name in own if (near := meant(name))]:
+        return FUNCTIONS_NONE_NAMES.problem((), "", value, functions=[*known()], names=names)
+    return FUNCTIONS_NONE.problem((), "", value, functions=[*known()])
+
+
+COLOCATED = ProblemKind(
+    "COLOCATED",
+    "a ZooKeeper server and a broker on one host fail together and share their disks' latency",
+    "give each a host of its own, or set allow_colocated: true",
+)
 
 
 def functions(model: Model) -> Iterator[Problem]:
     """Hosts are in a function group, brokers have an ensemble, and the two do not share hosts."""
     if not model.function_hosts:
-        yield nobody(model.all_groups)
+        yield without_functions(model.all_groups)
         return
     for host in model.all_groups["all"]:
         if host not in model.function_hosts and not any(
             host in model.all_groups.get(name, []) for name in OTHER_GROUPS
         ):
             yield _without_function(model, model.machines[host])
-    if model.brokers and not model.servers and not _meant_for(model, "zookeeper"):
+    if model.brokers and not model.servers and not _has_synonym(model, "zookeeper"):
         yield from _without_ensemble(model)
     for server in model.servers:
         if model.is_in("kafka", server) and not server.inputs.on("allow_colocated"):
-            wrong = "a ZooKeeper server and a broker on one host fail together and share their disks' latency"
-            yield server.problem(
-                "", "COLOCATED", None, wrong, "give each a host of its own, or set allow_colocated: true"
-            )
+            yield server.report(COLOCATED, "")
 
 
-def _meant_for(model: Model, function: str) -> bool:
-    """Tell whether a group's name means a function without being it."""
+def _has_synonym(model: Model, function: str) -> bool:
+    """Tell whether a group's name is a typo or a synonym of a function."""
     return any(meant(name) == function for name in model.all_groups if name not in known())
 
 
+ENSEMBLE_ELSEWHERE = ProblemKind(
+    "ENSEMBLE_ELSEWHERE",
+    "no server of this ensemble is in this inventory: a restart could not check that the ensemble is complete, and its "
+    "certificates and the owners of znodes could not be managed",
+    "declare its servers as hosts of the group zookeeper",
+)
+GROUP_EMPTY = ProblemKind(
+    "GROUP_EMPTY", "the inventory has brokers and no ZooKeeper host", "declare the ensemble's hosts"
+)
+
+
 def _without_ensemble(model: Model) -> Iterator[Problem]:
-    told = [broker for broker in model.brokers if broker.zookeeper_connect]
-    for broker in told:
-        wrong = (
-            "an ensemble of which no server is in this inventory: nobody would know before a restart whether it is "
-            "whole, nor see to its certificates and to whose the znodes are"
-        )
-        advice = "declare its servers as hosts of the group zookeeper"
-        shown = ", ".join(broker.zookeeper_connect)
-        yield broker.problem("kafka_zookeeper_connect", "ENSEMBLE_ELSEWHERE", shown, wrong, advice)
-    if not told:
-        wrong, advice = "brokers are declared and no ZooKeeper host is", "declare the ensemble's hosts"
-        yield Problem((), "group zookeeper", "GROUP_EMPTY", None, wrong, advice)
+    connected = [broker for broker in model.brokers if broker.zookeeper_connect]
+    for broker in connected:
+        yield broker.report(ENSEMBLE_ELSEWHERE, "kafka_zookeeper_connect", ", ".join(broker.zookeeper_connect))
+    if not connected:
+        yield GROUP_EMPTY.problem((), "group zookeeper")
+
+
+HOST_WITHOUT_FUNCTION = ProblemKind(
+    "HOST_WITHOUT_FUNCTION",
+    "in none of the groups {functions}, so nothing is done on it",
+    "put it into its function group, or remove it",
+)
+HOST_WITHOUT_FUNCTION_GROUP = HOST_WITHOUT_FUNCTION.variant(advice="write {near} for the group {typo}")
+HOST_WITHOUT_FUNCTION_INPUT = HOST_WITHOUT_FUNCTION.variant(
+    message="in none of the groups {functions}, so nothing is done on it, although it has {name}",
+    advice="put it into the group {function}",
+)
+HOST_WITHOUT_FUNCTION_PLACED = HOST_WITHOUT_FUNCTION.variant(
+    message="in none of the groups {functions}, so nothing is done on it, although it has a rack or a datacenter",
+    advice="correct the name, or put it into its group",
+)
+HOST_WITHOUT_FUNCTION_NAME = HOST_WITHOUT_FUNCTION_PLACED.variant(
+    advice="did you mean {near}? Else put it into its function group"
+)
 
 
 def _without_function(model: Model, machine: Machine) -> Problem:
-    """Return what is wrong with a host that is nothing: what only a broker or a server has says that it was meant."""
+    """Return the problem of a host without a function: an error if a variable or a group shows that it needs one."""
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
-    near = {name: one for name in groups if (one := meant(name))}
-    # What every host has from groups/*.yml says nothing.
-    written = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
-    wrong = f"in none of the groups {', '.join(model.groups)}, so nothing is done on it"
-    advice = "put it into its function group, or take it out"
-    if near:
-        name = min(near, key=len)
-        advice = f"write {near[name]} for the group {name}"
-    elif written:
-        wrong, advice = f"{wrong}, and it has {written[0][0]}", f"put it into the group {written[0][1]}"
-    # One that stands in our own groups alone is a name that was written wrongly.
-    ours = {"all", "ungrouped", *map(str, {other.datacenter for other in model.functional})}
-    placed = len(set(groups) - {"all"}) > 0 and all(name in ours or name.startswith("rack_") for name in groups)
-    if placed and not (near or written):
-        wrong, advice = f"{wrong}, though it has a rack or a datacenter", "correct the name, or put it into its group"
-        similar = nearest(machine.name, model.function_hosts)
-        advice = f"did you mean {similar}? Else put it into its function group" if similar else advice
-    warning = not (near or written or placed)
-    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=warning)
+    typos = {name: function for name in groups if (function := meant(name))}
+    # Not the variables that every host has from groups/*.yml.
+    set_inputs = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
+    if typos:
+        name = min(typos, key=len)
+        return machine.report(
+            HOST_WITHOUT_FUNCTION_GROUP, "", warning=False, functions=[*model.groups], near=typos[name], typo=name
+        )
+    if set_inputs:
+        name, function = set_inputs[0]
+        return machine.report(
+            HOST_WITHOUT_FUNCTION_INPUT, "", warning=False, functions=[*model.groups], name=name, function=function
+        )
+    # A host that is only in groups of datacenters and racks probably has a mistyped name.
+    places = {"all", "ungrouped", *map(str, {other.datacenter for other in model.functional})}
+    if len(set(groups) - {"all"}) > 0 and all(name in places or name.startswith("rack_") for name in groups):
+        if near := nearest(machine.name, model.function_hosts):
+            return machine.report(HOST_WITHOUT_FUNCTION_NAME, "", functions=[*model.groups], near=near)
+        return machine.report(HOST_WITHOUT_FUNCTION_PLACED, "", functions=[*model.groups])
+    return machine.report(HOST_WITHOUT_FUNCTION, "", warning=True, functions=[*model.groups])
 
 
-OF_ALL = ("layout", "promise", "organization", "security_profile", "site_environment")
-OF_BROKERS = ("kafka_restart_margin", "kafka_restart_accepts")
-"""What one question asks for several of them."""
+SITE_INPUTS = ("layout", "promise", "organization", "security_profile", "site_environment")
+CLUSTER_INPUTS = ("kafka_restart_margin", "kafka_restart_accepts")
+"""Read once for several brokers."""
+SITE_DIFFERS = ProblemKind(
+    "SITE_DIFFERS",
+    "other {who} have {others}, and the whole {whole} requires one value",
+    "set it once, for all {who}",
+)
 
 
 def same_site(model: Model) -> Iterator[Problem]:
-    """What a site is, all its hosts say alike, and its brokers what is of the cluster."""
-    alike: list[tuple[str, Sequence[Machine], str, str]] = [
-        *((name, model.functional, "site", "hosts") for name in OF_ALL),
-        *((name, model.brokers, "cluster", "brokers") for name in OF_BROKERS),
+    """All hosts have the same properties of the site, and all brokers those of the cluster."""
+    shared: list[tuple[str, Sequence[Machine], str, str]] = [
+        *((name, model.functional, "site", "hosts") for name in SITE_INPUTS),
+        *((name, model.brokers, "cluster", "brokers") for name in CLUSTER_INPUTS),
     ]
-    for name, machines, whole, who in alike:
-        told: dict[str, list[str]] = {}
+    for name, machines, whole, who in shared:
+        by_value: dict[str, list[str]] = {}
         for machine in machines:
-            told.setdefault(str(machine.inputs.get(name)), []).append(machine.name)
-        if len(told) > 1:
-            value, few = min(told.items(), key=lambda item: (len(item[1]), item[0]))
-            wrong = f"other {who} have {', '.join(sorted(other for other in told if other != value))}"
-            advice = f"say it once, for all {who}"
-            yield Problem(tuple(few), name, "SITE_DIFFERS", value, f"{wrong}, and it is of the {whole}", advice)
+            by_value.setdefault(str(machine.inputs.get(name)), []).append(machine.name)
+        if len(by_value) > 1:
+            value, hosts = min(by_value.items(), key=lambda item: (len(item[1]), item[0]))
+            others = sorted(other for other in by_value if other != value)
+            yield SITE_DIFFERS.problem(hosts, name, value, who=who, others=others, whole=whole)
+
+
+KEEPER_UNKNOWN = ProblemKind(
+    "KEEPER_UNKNOWN",
+    "not a host of the inventory that has certificates",
+    "remove it (default: the first ZooKeeper server)",
+)
+KEEPER_UNKNOWN_MEANT = KEEPER_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def keeper(model: Model) -> Iterator[Problem]:
-    """What the control node has to show is kept with the certificates of a host that is there."""
+    """The certificates of the control node are kept with those of a declared host."""
     for machine in model.functional:
         name = machine.inputs.text("admin_keeper")
         if name is not None and name not in model.function_hosts:
-            near = nearest(name, model.function_hosts)
-            wrong = "no host of the inventory that has certificates"
-            advice = f"did you mean {near}?" if near else "leave it out: the first ZooKeeper server"
-            yield machine.problem("admin_keeper", "KEEPER_UNKNOWN", name, wrong, advice)
+            if near := nearest(name, model.function_hosts):
+                yield machine.report(KEEPER_UNKNOWN_MEANT, "admin_keeper", name, near=near)
+            else:
+                yield machine.report(KEEPER_UNKNOWN, "admin_keeper", name)
+
+
+HOST_CASE = ProblemKind(
+    "HOST_CASE",
+    "their names differ only in upper and lower case, which /etc/hosts and certificates ignore",
+    "give each a name of its own",
+)
 
 
 def host_case(model: Model) -> Iterator[Problem]:
-    """No two hosts have one name but for its case: DNS, /etc/hosts and certificates do not tell them apart."""
-    alike = holders((name.lower(), name) for name in model.hosts)
-    for hosts in alike.values():
-        wrong = "one name but for its case, which /etc/hosts and certificates do not tell apart"
-        yield Problem(tuple(hosts), "", "HOST_CASE", None, wrong, "give each a name of its own")
+    """No two names of hosts differ only in case: DNS, /etc/hosts and certificates ignore it."""
+    same = holders((name.lower(), name) for name in model.hosts)
+    for hosts in same.values():
+        yield HOST_CASE.problem(hosts, "")
+
+
+ORGANIZATION_INVALID = ProblemKind(
+    "ORGANIZATION_INVALID",
+    "{characters} would break the subjects of certificates",
+    "use a name of letters, digits, spaces, dots and hyphens, as Example Inc.",
+)
+ORGANIZATION_INVALID_RULES = ORGANIZATION_INVALID.variant(
+    message="{in_rules}: special in the rules that derive names from subjects (principal_mapping_rules), which would "
+    "not match"
+)
+ORGANIZATION_INVALID_BOTH = ORGANIZATION_INVALID.variant(
+    message="{characters} would break the subjects of certificates, and {in_rules}: special in the rules that derive "
+    "names from subjects (principal_mapping_rules), which would not match"
+)
+ORGANIZATION_INVALID_BLANK = ORGANIZATION_INVALID.variant(message="a blank at the start or the end")
+ORGANIZATION_INVALID_EMPTY = ORGANIZATION_INVALID.variant(message="empty, and every certificate has it in its subject")
 
 
 def organization(model: Model) -> Iterator[Problem]:
-    """The O= of all subjects is a text that subjects, and the rules that match them, can hold."""
+    """The O= of all subjects is a text that is valid in subjects and in the rules that match them."""
     for machine in model.functional:
         value = machine.inputs.text("organization")
         if value is None and machine.inputs.values.get("organization", "") is None:
             value = ""  # null
-        if value is None:
-            continue
-        strange = sorted(set(STRANGE.findall(value)))
-        if strange or not value.strip() or value != value.strip():
-            wrong = _strange(strange) if strange else "empty at an end"
-            wrong = wrong if value.strip() else "empty, and every certificate has it in its subject"
-            advice = "write a name of letters, digits, spaces, dots and hyphens, as Example Inc."
-            yield machine.problem("organization", "ORGANIZATION_INVALID", repr(value), wrong, advice)
+        if value is not None and (kind := _organization_kind(value)):
+            special = sorted(set(SPECIAL.findall(value)))
+            yield machine.report(
+                kind,
+                "organization",
+                repr(value),
+                characters=" ".join(repr(sign) for sign in special if sign not in SPECIAL_IN_RULES),
+                in_rules=" ".join(repr(sign) for sign in special if sign in SPECIAL_IN_RULES),
+            )
 
 
-def _strange(signs: Sequence[str]) -> str:
-    """Return what signs of an organization break: subjects of certificates, or the rules that match them."""
-    ours = [sign for sign in signs if sign in OF_RULES]
-    others = [sign for sign in signs if sign not in OF_RULES]
-    told = [f"{' '.join(map(repr, others))} would break the subjects of certificates"] if others else []
-    means = "means" if len(ours) == 1 else "mean"
-    more = f"{' '.join(map(repr, ours))} {means} something else in the rules that make names of subjects "
-    told += [f"{more}(principal_mapping_rules), which would not match"] if ours else []
-    return ", and ".join(told)
+def _organization_kind(value: str) -> ProblemKind | None:
+    """Return what is wrong with an organization."""
+    if not value.strip():
+        return ORGANIZATION_INVALID_EMPTY
+    special = set(SPECIAL.findall(value))
+    if special:
+        of_rules, of_subjects = special & SPECIAL_IN_RULES, special - SPECIAL_IN_RULES
+        if of_rules and of_subjects:
+            return ORGANIZATION_INVALID_BOTH
+        return ORGANIZATION_INVALID_RULES if of_rules else ORGANIZATION_INVALID
+    return ORGANIZATION_INVALID_BLANK if value != value.strip() else None
+
+
+PKI_DIRECTORY_DIFFERS = ProblemKind(
+    "PKI_DIRECTORY_DIFFERS",
+    "the other hosts have {folder}, and would not trust its certificates",
+    "set it once, for all",
+)
 
 
 def pki_directory(model: Model) -> Iterator[Problem]:
-    """The hosts of a cluster have their certificates from one folder, with one CA."""
-    told: dict[str, list[str]] = {}
+    """All hosts of a cluster have their certificates from one folder, and so from the same CAs."""
+    hosts_of: dict[str, list[str]] = {}
     for machine in model.functional:
         if folder := machine.inputs.text("pki_directory"):
-            told.setdefault(str(PurePosixPath(folder)), []).append(machine.name)
-    if len(told) > 1:
-        most = max(told, key=lambda folder: len(told[folder]))
-        wrong, advice = f"the other hosts have {most}, and would not trust its certificates", "set it once, for all"
-        for folder, hosts in told.items():
+            hosts_of.setdefault(str(PurePosixPath(folder)), []).append(machine.name)
+    if len(hosts_of) > 1:
+        most = max(hosts_of, key=lambda folder: len(hosts_of[folder]))
+        for folder, hosts in hosts_of.items():
             if folder != most:
-                yield Problem(tuple(hosts), "pki_directory", "PKI_DIRECTORY_DIFFERS", folder, wrong, advice)
+                yield PKI_DIRECTORY_DIFFERS.problem(hosts, "pki_directory", folder, folder=most)

@@ -1,4 +1,4 @@
-"""Settings that weaken security, in one table, wherever they can be said."""
+"""Settings that weaken security, in one table, for every variable that can set them."""
 
 from __future__ import annotations
 
@@ -11,246 +11,242 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK, options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# How a key without a value is written below: the product's own default holds.
+# Stands for a key without a value: the product's own default applies.
 REMOVED = "(removed)"
 OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-\d+|oauthbearer|gssapi)\.)?")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Names of settings, and their values that are weak; both as patterns of the whole, in any case of letters."""
+    """Names of settings, and their weak values: patterns of the whole text, in any case, and the problem of both."""
 
-    code: str
+    kind: ProblemKind
     names: str
     weak: str
-    wrong: str
-    advice: str
 
     def fits(self, name: str, value: str) -> bool:
-        """Tell whether this is one of them with a weak value."""
+        """Tell whether a setting is one of these, and its value is weak."""
         return bool(
             re.fullmatch(self.names, name, re.IGNORECASE) and re.fullmatch(self.weak, value, re.IGNORECASE | re.DOTALL)
         )
 
 
-# What brokers, servers and clients have in common.
+HOSTNAME_UNCHECKED = ProblemKind(
+    "HOSTNAME_UNCHECKED",
+    "the host is not compared with its certificate, so that any certificate of the CA is accepted for any host",
+    "remove it (default: https)",
+)
+HOSTNAME_UNCHECKED_CLIENT = HOSTNAME_UNCHECKED.variant(
+    message="any process that answers is accepted as a broker", advice="remove it (default: true)"
+)
+HOSTNAME_UNCHECKED_ZOOKEEPER = HOSTNAME_UNCHECKED.variant(
+    message="the server is not compared with its certificate, so that any certificate of the CA is accepted for it",
+    advice="remove it (default: true)",
+)
+HOSTNAME_UNCHECKED_FIPS = HOSTNAME_UNCHECKED.variant(
+    message="it disables the comparison of servers with their certificates", advice="remove it (default: false)"
+)
+CIPHER_WEAK = ProblemKind(
+    "CIPHER_WEAK", "a cipher that does not keep data secret", "remove it (default: Java's own list)"
+)
+TLS_OLD = ProblemKind("TLS_OLD", "a version of TLS that is broken", "use only TLSv1.2 and TLSv1.3, or remove it")
+TOKEN_CLEAR = ProblemKind(
+    "TOKEN_CLEAR", "a third party on the network can replace the keys or tokens from this URL", "use https"
+)
+AUTHORIZER_NONE = ProblemKind(
+    "AUTHORIZER_NONE",
+    "ACLs are not evaluated: every user that can log in may do everything",
+    "remove it (the role sets it)",
+)
+EVERYONE_ALLOWED = ProblemKind(
+    "EVERYONE_ALLOWED", "every user may do everything with resources that no ACL names", "remove it, and write ACLs"
+)
+ZNODES_OPEN = ProblemKind(
+    "ZNODES_OPEN",
+    "every client of ZooKeeper may change Kafka's znodes, ACLs and passwords among them",
+    "remove it (the role sets it)",
+)
+ZNODES_OPEN_SKIPPED = ZNODES_OPEN.variant(
+    message="ACLs of znodes are not evaluated: any client may change all", advice="remove it"
+)
+ZOOKEEPER_CLIENT_AUTH = ProblemKind(
+    "ZOOKEEPER_CLIENT_AUTH", "clients can connect without a certificate", "remove it (default: need)"
+)
+ZOOKEEPER_CLEAR = ProblemKind(
+    "ZOOKEEPER_CLEAR",
+    "servers do not authenticate each other, and all writes are sent unencrypted",
+    "remove it, and set zookeeper_quorum_tls: true",
+)
+ZOOKEEPER_CLEAR_PORT = ZOOKEEPER_CLEAR.variant(
+    message="the port also accepts unencrypted connections", advice="remove it once all of them use TLS"
+)
+ZOOKEEPER_CLEAR_QUORUM = ZOOKEEPER_CLEAR.variant(advice="remove it (default: true)")
+ZOOKEEPER_CLEAR_CLIENTS = ZOOKEEPER_CLEAR.variant(
+    message="clients can also connect unencrypted and without certificates",
+    advice="remove it (default: 0) once no client uses it",
+)
+ZOOKEEPER_COMMANDS = ProblemKind(
+    "ZOOKEEPER_COMMANDS",
+    "every client may send all four-letter commands, without a login",
+    "name those that are needed: [srvr, mntr, ruok]",
+)
+ZOOKEEPER_ADMIN_SERVER = ProblemKind(
+    "ZOOKEEPER_ADMIN_SERVER",
+    "an HTTP server without TLS and logins, on all addresses, for which no rule of the firewall exists",
+    "remove it (default: false)",
+)
+ZOOKEEPER_SUPER_DIGEST = ProblemKind(
+    "ZOOKEEPER_SUPER_DIGEST",
+    "every client that has this password may change every znode, whatever its ACL",
+    "remove it: the owner of the znodes is identified by its certificate",
+)
+# Of brokers, servers and clients.
 TLS = (
     Setting(
-        "HOSTNAME_UNCHECKED",
-        r"(zookeeper\.)?ssl\.endpoint\.identification\.algorithm",
-        r"(?!https$|\(removed\)$).*",
-        "nobody compares the host with its certificate, so any certificate of the CA stands for any host",
-        "leave it out: https",
+        HOSTNAME_UNCHECKED, r"(zookeeper\.)?ssl\.endpoint\.identification\.algorithm", r"(?!https$|\(removed\)$).*"
     ),
+    Setting(HOSTNAME_UNCHECKED_CLIENT, r"enable\.ssl\.certificate\.verification", "false"),
     Setting(
-        "HOSTNAME_UNCHECKED",
-        r"enable\.ssl\.certificate\.verification",
-        "false",
-        "whoever answers is taken for a broker",
-        "leave it out: true",
-    ),
-    Setting(
-        "CIPHER_WEAK",
+        CIPHER_WEAK,
         r"(zookeeper\.)?ssl\.cipher\.suites|ssl\.(quorum\.)?ciphersuites",
         ".*(NULL|_anon|EXPORT|RC4|[_-]DES|3DES|MD5).*",
-        "a cipher that does not keep secrets",
-        "leave it out: Java's own choice",
     ),
     Setting(
-        "TLS_OLD",
-        r"(zookeeper\.)?ssl\.(quorum\.)?(enabled\.?protocols|protocol)",
-        r".*(SSLv[23]|TLSv1(\.1)?)(?![.\d]).*",
-        "a version of TLS that is broken",
-        "use TLSv1.2 and TLSv1.3 alone, or leave it out",
+        TLS_OLD, r"(zookeeper\.)?ssl\.(quorum\.)?(enabled\.?protocols|protocol)", r".*(SSLv[23]|TLSv1(\.1)?)(?![.\d]).*"
     ),
-    Setting(
-        "TOKEN_CLEAR",
-        r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url",
-        r"http://(?!localhost|127\.).*",
-        "whoever is on the way can put keys or tokens of his own there",
-        "use https",
-    ),
+    Setting(TOKEN_CLEAR, r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url", r"http://(?!localhost|127\.).*"),
 )
 BROKER = (
     *TLS,
-    Setting(
-        "AUTHORIZER_NONE",
-        r"authorizer\.class\.name",
-        r"\(removed\)|",
-        "ACLs are not asked: whoever can log in may do everything",
-        "leave it out: the role sets it",
-    ),
-    Setting(
-        "EVERYONE_ALLOWED",
-        r"allow\.everyone\.if\.no\.acl\.found",
-        "true",
-        "everybody may do everything with what no ACL names",
-        "leave it out, and write ACLs",
-    ),
-    Setting(
-        "ZNODES_OPEN",
-        r"zookeeper\.set\.acl",
-        r"\(removed\)|false",
-        "whoever reaches ZooKeeper may write Kafka's znodes, ACLs and passwords among them",
-        "leave it out: the role sets it",
-    ),
+    Setting(AUTHORIZER_NONE, r"authorizer\.class\.name", r"\(removed\)|"),
+    Setting(EVERYONE_ALLOWED, r"allow\.everyone\.if\.no\.acl\.found", "true"),
+    Setting(ZNODES_OPEN, r"zookeeper\.set\.acl", r"\(removed\)|false"),
 )
 ZOOKEEPER = (
     *TLS,
+    Setting(ZNODES_OPEN_SKIPPED, "skipACL", "yes|true"),
+    Setting(ZOOKEEPER_CLIENT_AUTH, r"ssl\.(quorum\.)?clientAuth", "none|want"),
+    Setting(ZOOKEEPER_CLEAR, "sslQuorum", r"\(removed\)|false"),
+    Setting(ZOOKEEPER_CLEAR_PORT, r"(client\.)?portUnification", "true"),
+    Setting(HOSTNAME_UNCHECKED_ZOOKEEPER, r"ssl\.(quorum\.)?hostnameVerification", "false"),
+    Setting(HOSTNAME_UNCHECKED_FIPS, "fips-mode", "true"),
+    Setting(ZOOKEEPER_COMMANDS, r"4lw\.commands\.whitelist", r".*\*.*"),
+    Setting(ZOOKEEPER_ADMIN_SERVER, r"admin\.enableServer", r"\(removed\)|true"),
     Setting(
-        "ZNODES_OPEN", "skipACL", "yes|true", "ACLs of znodes are not asked: any client may change all", "take it out"
-    ),
-    Setting(
-        "ZOOKEEPER_CLIENT_AUTH",
-        r"ssl\.(quorum\.)?clientAuth",
-        "none|want",
-        "whoever connects needs no certificate",
-        "leave it out: need",
-    ),
-    Setting(
-        "ZOOKEEPER_CLEAR",
-        "sslQuorum",
-        r"\(removed\)|false",
-        "servers do not prove who they are to one another, and whatever is written passes in the clear",
-        "take it out, and set zookeeper_quorum_tls: true",
-    ),
-    Setting(
-        "ZOOKEEPER_CLEAR",
-        r"(client\.)?portUnification",
-        "true",
-        "the port takes connections in the clear as well",
-        "take it out when the last of them speaks TLS",
-    ),
-    Setting(
-        "HOSTNAME_UNCHECKED",
-        r"ssl\.(quorum\.)?hostnameVerification",
-        "false",
-        "nobody compares the server with its certificate, so any certificate of the CA stands for a server",
-        "leave it out: true",
-    ),
-    Setting(
-        "HOSTNAME_UNCHECKED",
-        "fips-mode",
-        "true",
-        "it switches off that servers are compared with their certificates",
-        "leave it out: false",
-    ),
-    Setting(
-        "ZOOKEEPER_COMMANDS",
-        r"4lw\.commands\.whitelist",
-        r".*\*.*",
-        "all four-letter words for everybody, without a login",
-        "name those that are needed: [srvr, mntr, ruok]",
-    ),
-    Setting(
-        "ZOOKEEPER_ADMIN_SERVER",
-        r"admin\.enableServer",
-        r"\(removed\)|true",
-        "an HTTP server without TLS and logins, on all addresses, that no rule of the firewall names",
-        "leave it out: false",
-    ),
-    Setting(
-        "ZOOKEEPER_SUPER_DIGEST",
+        ZOOKEEPER_SUPER_DIGEST,
         r"DigestAuthenticationProvider\.superDigest|SASLAuthenticationProvider\.superPassword",
         r"(?!\(removed\)).+",
-        "whoever knows this password may change every znode, whatever its ACL says",
-        "take it out: the owner of the znodes is known by its certificate",
     ),
 )
-SECRETS = ("ZOOKEEPER_SUPER_DIGEST",)
+SECRETS = (ZOOKEEPER_SUPER_DIGEST,)
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Judge properties of brokers, servers and clients, and options of the JVM that stand for them."""
+    """Yield weak properties of brokers, servers and clients, and options of the JVM that set them."""
     for broker in model.brokers:
         for variable, layer in broker.layers:
-            yield from _judged(broker, variable, layer, _of_broker(broker))
-        yield from _judged(broker, "kafka_client_properties", broker.inputs.mapping("kafka_client_properties"), TLS)
+            yield from _check(broker, variable, layer, _of_broker(broker))
+        yield from _check(broker, "kafka_client_properties", broker.inputs.mapping("kafka_client_properties"), TLS)
         for name, client in broker.inputs.mapping("kafka_admin_listeners").items():
-            yield from _judged(broker, f"kafka_admin_listeners[{name}]", client, TLS)
+            yield from _check(broker, f"kafka_admin_listeners[{name}]", client, TLS)
         # The JVM's options of ZooKeeper's client.
-        yield from _judged_options(broker, TLS)
+        yield from _check_options(broker, TLS)
     for server in model.servers:
-        yield from _judged(server, "zookeeper_config", server.config, _of_server(server))
-        yield from _judged_options(server, _of_server(server))
+        yield from _check(server, "zookeeper_config", server.config, _of_server(server))
+        yield from _check_options(server, _of_server(server))
     for machine in model.functional:
-        yield from _judged(machine, "kafka_client", machine.inputs.get("kafka_client"), TLS)
+        yield from _check(machine, "kafka_client", machine.inputs.get("kafka_client"), TLS)
     for node in model.spark_nodes:
         site = node.inputs.mapping("kafka_client")
         for job in node.jobs:
             own = {name: value for name, value in job.kafka.items() if site.get(name) != value}
-            yield from _judged(node, f"{job.variable}.config.kafka", own, TLS)
+            yield from _check(node, f"{job.variable}.config.kafka", own, TLS)
 
 
 def _of_broker(broker: Broker) -> tuple[Setting, ...]:
-    """Leave out what another rule says: brokers without super users, and without TLS to ZooKeeper."""
-    said: tuple[str, ...] = () if broker.super_users else ("AUTHORIZER_NONE",)
-    said += () if broker.zookeeper_keystore else ("ZNODES_OPEN",)
-    return tuple(item for item in BROKER if item.code not in said)
+    """Return the settings of a broker, without those that another rule reports."""
+    reported = set[str]()
+    if not broker.super_users:
+        reported.add(AUTHORIZER_NONE.code)
+    if not broker.zookeeper_keystore:
+        reported.add(ZNODES_OPEN.code)
+    return tuple(item for item in BROKER if item.kind.code not in reported)
 
 
 def _of_server(server: ZooKeeperServer) -> tuple[Setting, ...]:
-    hidden = LOOPBACK.fullmatch(str(server.config.get("admin.serverAddress") or ""))
-    said = ("ZOOKEEPER_ADMIN_SERVER",) if hidden else ()
+    """Return the settings of a server, without those that do not apply to it."""
+    local = LOOPBACK.fullmatch(str(server.config.get("admin.serverAddress") or ""))
     return tuple(
-        item for item in ZOOKEEPER if item.code not in said and (server.quorum_tls or item.names != "sslQuorum")
+        item
+        for item in ZOOKEEPER
+        if not (local and item.kind is ZOOKEEPER_ADMIN_SERVER) and (server.quorum_tls or item.names != "sslQuorum")
     )
 
 
-def _judged(machine: Machine, variable: str, found: Any, table: tuple[Setting, ...]) -> Iterator[Problem]:
+def _check(machine: Machine, variable: str, found: Any, table: tuple[Setting, ...]) -> Iterator[Problem]:
     for name, value in found.items() if isinstance(found, Mapping) else ():
-        own, shown = OF_LISTENER.sub("", str(name), count=1), REMOVED if value is None else text(value).strip()
+        setting = OF_LISTENER.sub("", str(name), count=1)
+        written = REMOVED if value is None else text(value).strip()
         for item in table:
-            if item.fits(own, shown):
-                told = None if item.code in SECRETS else shown or "''"
-                yield machine.problem(f"{variable}[{name}]", item.code, told, item.wrong, item.advice)
+            if item.fits(setting, written):
+                shown = None if item.kind in SECRETS else written or "''"
+                yield machine.report(item.kind, f"{variable}[{name}]", shown)
 
 
-def _judged_options(machine: Machine, table: tuple[Setting, ...]) -> Iterator[Problem]:
-    for variable, found in options(machine).items():
-        given = (option.removeprefix("-Dzookeeper.").partition("=") for option in found if "-Dzookeeper." in option)
-        yield from _judged(machine, variable, {name: value for name, _, value in given}, table)
+def _check_options(machine: Machine, table: tuple[Setting, ...]) -> Iterator[Problem]:
+    for variable, arguments in options(machine).items():
+        given = (option.removeprefix("-Dzookeeper.").partition("=") for option in arguments if "-Dzookeeper." in option)
+        yield from _check(machine, variable, {name: value for name, _, value in given}, table)
+
+
+CLIENT_AUTH_NONE = ProblemKind(
+    "CLIENT_AUTH_NONE",
+    "every client without a certificate becomes User:ANONYMOUS",
+    "remove it (default: required)",
+)
+CLIENT_AUTH_NONE_BROKERS = CLIENT_AUTH_NONE.variant(
+    message="every broker that connects without a certificate becomes User:ANONYMOUS"
+)
 
 
 def client_auth(model: Model) -> Iterator[Problem]:
-    """Whoever connects to a listener that asks for no login shows a certificate."""
+    """Listeners without logins require a certificate of their clients."""
     for broker in model.brokers:
         for item in broker.listeners:
             name = f"listener.name.{item.name.lower()}.ssl.client.auth"
-            variable, found = f"{item.variable}.client_auth", item.client_auth
+            variable, value = f"{item.variable}.client_auth", item.client_auth
             for layer_name, layer in broker.layers:
                 if name in layer:
-                    variable, found = f"{layer_name}[{name}]", text(layer[name] or "none")
+                    variable, value = f"{layer_name}[{name}]", text(layer[name] or "none")
             inner = item.name == str(broker.inter_broker)
-            if item.protocol == "SSL" and found in (("none", "requested") if inner else ("none",)):
-                who = "brokers among themselves are" if inner else "whoever connects is"
-                wrong = f"{who} User:ANONYMOUS, whoever it is, unless a certificate is shown"
-                yield broker.problem(variable, "CLIENT_AUTH_NONE", found, wrong, "leave it out: required")
+            if item.protocol == "SSL" and value in (("none", "requested") if inner else ("none",)):
+                yield broker.report(CLIENT_AUTH_NONE_BROKERS if inner else CLIENT_AUTH_NONE, variable, value)
+
+
+TOKEN_UNSIGNED = ProblemKind(
+    "TOKEN_UNSIGNED",
+    "Kafka then accepts unsigned tokens: a client can log in under any name",
+    "set kafka_config[{property}] (docs/security.md)",
+)
 
 
 def tokens(model: Model) -> Iterator[Problem]:
-    """A listener with tokens has somebody who checks their signature."""
+    """A listener with tokens has a handler that verifies their signature."""
     for broker in model.brokers:
         for item in broker.listeners:
             name = f"listener.name.{item.name.lower()}.oauthbearer.sasl.server.callback.handler.class"
             if "OAUTHBEARER" in item.mechanisms and not broker.config.get(name):
-                wrong = "Kafka then takes tokens that nobody has signed: everybody is whom he says he is"
-                advice = f"set kafka_config[{name}] (docs/security.md)"
-                yield broker.problem(item.variable, "TOKEN_UNSIGNED", "OAUTHBEARER", wrong, advice)
+                yield broker.report(TOKEN_UNSIGNED, item.variable, "OAUTHBEARER", property=name)
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """ZooKeeper speaks TLS to everybody, unless nobody does (security_profile)."""
+    """ZooKeeper uses TLS for every connection, unless security_profile disables TLS everywhere."""
     for server in model.servers:
         if server.inputs.get("security_profile") == "plaintext":
             continue
         if not server.quorum_tls:
-            wrong = "servers do not prove who they are to one another, and whatever is written passes in the clear"
-            yield server.problem("zookeeper_quorum_tls", "ZOOKEEPER_CLEAR", False, wrong, "leave it out: true")
+            yield server.report(ZOOKEEPER_CLEAR_QUORUM, "zookeeper_quorum_tls", False)
         if port := server.ports.get("zookeeper_client_port"):
-            wrong = "clients in the clear and without certificates besides those with TLS"
-            yield server.problem(
-                "zookeeper_client_port", "ZOOKEEPER_CLEAR", port, wrong, "leave it out: 0, when the last is gone"
-            )
+            yield server.report(ZOOKEEPER_CLEAR_CLIENTS, "zookeeper_client_port", port)

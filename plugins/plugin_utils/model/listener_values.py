@@ -1,4 +1,4 @@
-"""Rules on what brokers and servers listen with: names, mechanisms and addresses that the products take."""
+"""Rules on the values of listeners: names, mechanisms and addresses that Kafka accepts."""
 
 from __future__ import annotations
 
@@ -18,218 +18,287 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER", "GSSAPI")
-# Words of a listener that are of its TLS alone.
-TLS_WORDS = ("client_auth", "keystore", "truststore", "principal_mapping_rules")
-# What properties need, by what they are called behind the name of the listener.
-NEEDING = {
+# Keys of a listener that concern TLS only.
+TLS_KEYS = ("client_auth", "keystore", "truststore", "principal_mapping_rules")
+# What a property requires of its listener, by its name behind `listener.name.<listener>.`.
+REQUIRING = {
     "logins": re.compile(r"([\w-]+\.)?(sasl\..+|connections\.max\.reauth\.ms)"),
     "TLS": re.compile(r"ssl\..+"),
 }
-BETWEEN = "sasl.mechanism.inter.broker.protocol"
+INTER_BROKER_MECHANISM = "sasl.mechanism.inter.broker.protocol"
 CLEAR = ("PLAINTEXT", "SASL_PLAINTEXT")
+LISTENERS_NONE = ProblemKind(
+    "LISTENERS_NONE",
+    "no listener, so Kafka would not start",
+    "remove it to use the usual two, or declare at least one",
+)
+LISTENER_NAME = ProblemKind(
+    "LISTENER_NAME",
+    "Kafka splits lists of listeners at commas and colons, and a blank ends a name",
+    "use only letters, digits, _ and -, as CLIENT",
+)
+LISTENER_CASE = ProblemKind(
+    "LISTENER_CASE",
+    "Kafka treats it as the same name as {other}, and would not start",
+    "give each a name of its own",
+)
+LISTENER_PORT = ProblemKind(
+    "LISTENER_PORT",
+    "listener {other} has the same port, and Kafka requires a different port for each listener, whatever the address",
+    "give it a port of its own",
+)
 
 
 def listeners(model: Model) -> Iterator[Problem]:
     """There are listeners, each with a name and a port of its own, as Kafka compares them."""
     for broker in model.brokers:
         if not broker.listeners and isinstance(broker.inputs.values.get("kafka_listeners"), list):
-            wrong = "no listener, and Kafka would not start"
-            advice = "leave it out for the usual two, or name one at least"
-            yield broker.problem("kafka_listeners", "LISTENERS_NONE", None, wrong, advice)
+            yield broker.report(LISTENERS_NONE, "kafka_listeners")
         for number, item in enumerate(broker.listeners):
             if not re.fullmatch(r"[A-Za-z0-9_-]+", str(item.name)):
-                wrong = "Kafka parts lists of listeners at commas and colons, and blanks end a name"
-                advice = "use letters, figures, _ and - alone, as CLIENT"
-                yield broker.problem("kafka_listeners", "LISTENER_NAME", item.name, wrong, advice)
+                yield broker.report(LISTENER_NAME, "kafka_listeners", item.name)
             for other in broker.listeners[:number]:
                 yield from _pair(broker, other, item)
 
 
-def _pair(broker: Broker, one: Listener, other: Listener) -> Iterator[Problem]:
-    if one.name != other.name and one.name.lower() == other.name.lower():
-        wrong, advice = f"Kafka takes it for {one.name}, and would not start", "give each a name of its own"
-        yield broker.problem("kafka_listeners", "LISTENER_CASE", other.name, wrong, advice)
-    places = {str(one.address), str(other.address)}
-    versions = {ip_address(place).version for place in places if is_address(place)}
-    clash = len(places) == 1 or places & set(WILDCARDS)  # said as PORT_CLASH
-    if whole(one.port) == whole(other.port) is not None and not clash and versions != {4, 6}:
-        wrong = f"{one.name} has it as well, and Kafka wants a port for each listener, whatever the address"
-        yield broker.problem(other.variable, "LISTENER_PORT", other.port, wrong, "give it a port of its own")
+def _pair(broker: Broker, first: Listener, second: Listener) -> Iterator[Problem]:
+    """Yield what is wrong with the second of two listeners."""
+    if first.name != second.name and first.name.lower() == second.name.lower():
+        yield broker.report(LISTENER_CASE, "kafka_listeners", second.name, other=first.name)
+    addresses = {str(first.address), str(second.address)}
+    versions = {ip_address(address).version for address in addresses if is_address(address)}
+    clash = len(addresses) == 1 or addresses & set(WILDCARDS)  # reported as PORT_CLASH
+    if whole(first.port) == whole(second.port) is not None and not clash and versions != {4, 6}:
+        yield broker.report(LISTENER_PORT, second.variable, second.port, other=first.name)
+
+
+MECHANISM_IDLE = ProblemKind(
+    "MECHANISM_IDLE",
+    "clients do not log in to a listener with protocol {protocol}",
+    "remove it, or set protocol to SASL_SSL",
+    warning=True,
+)
 
 
 def mechanisms(model: Model) -> Iterator[Problem]:
-    """Mechanisms are a list of such as Kafka has, and what they need is there."""
+    """SASL mechanisms are mechanisms of Kafka, and the settings that they require are set."""
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
             declared, variable = entry.get("sasl_mechanisms"), f"kafka_listeners[{entry.get('name')}].sasl_mechanisms"
             if declared and _no_logins(broker, entry):
-                wrong = f"nobody logs in to a listener of protocol {entry['protocol']}"
-                advice = "take it out, or set protocol to SASL_SSL"
-                yield broker.problem(variable, "MECHANISM_IDLE", None, wrong, advice, warning=True)
+                yield broker.report(MECHANISM_IDLE, variable, protocol=entry["protocol"])
         for item in broker.listeners:
             for name in item.mechanisms:
                 yield from _mechanism(broker, item, name)
 
 
+LISTENER_IDLE = ProblemKind(
+    "LISTENER_IDLE",
+    "does nothing: a listener with protocol {protocols} has no {feature}",
+    "remove it, or set protocol of the listener to {required}",
+)
+
+
 def idle(model: Model) -> Iterator[Problem]:
-    """What is said of logins and of TLS is said of a listener that has them."""
+    """Settings of logins and of TLS belong to listeners that use them."""
     for broker in model.brokers:
-        meant = broker.inputs.get("security_profile") != "plaintext"  # else the wiring itself says more than is used
-        for entry in broker.inputs.entries("kafka_listeners") if meant and not broker.production else ():
-            told = [key for key in TLS_WORDS if entry.get(key) not in (None, "", "none", [], ())]
-            for key in told if entry.get("protocol") in CLEAR else ():
-                place, wrong = f"kafka_listeners[{entry.get('name')}].{key}", _without(str(entry["protocol"]), "TLS")
-                yield broker.problem(place, "LISTENER_IDLE", None, wrong, _have("SSL or SASL_SSL"), warning=True)
+        secure = broker.inputs.get("security_profile") != "plaintext"  # else the wiring sets more than is used
+        for entry in broker.inputs.entries("kafka_listeners") if secure and not broker.production else ():
+            keys = [key for key in TLS_KEYS if entry.get(key) not in (None, "", "none", [], ())]
+            for key in keys if entry.get("protocol") in CLEAR else ():
+                yield broker.report(
+                    LISTENER_IDLE,
+                    f"kafka_listeners[{entry.get('name')}].{key}",
+                    warning=True,
+                    protocols=str(entry["protocol"]),
+                    feature="TLS",
+                    required="SSL or SASL_SSL",
+                )
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
         for variable, layer in broker.layers:
             for name in (str(name) for name, value in layer.items() if value is not None):
                 spec, covered = definitions.spec("broker", name), name in COVERED and all_covered(broker, name)
                 if spec and not spec.get("kraft") and not covered:
-                    yield from _idle(broker, f"{variable}[{name}]", name, meant)
+                    yield from _idle(broker, f"{variable}[{name}]", name, secure)
 
 
-def _idle(broker: Broker, place: str, name: str, meant: bool) -> Iterator[Problem]:
-    """Judge one property of brokers, of a listener of theirs or of all."""
-    found = OF_LISTENER.fullmatch(name)
-    of, rest = (found[1], found[2]) if found else ("", name)
-    kind = next((kind for kind, names in NEEDING.items() if names.fullmatch(rest)), "")
-    asked = [item for item in broker.listeners if not of or item.name.lower() == of]
-    if name == BETWEEN:
-        asked = [item for item in broker.listeners if item.name == str(broker.inter_broker)]
-    using = [item for item in asked if (item.encrypted if kind == "TLS" else item.protocol.startswith("SASL"))]
-    said = broker.production and all(item.protocol in CLEAR for item in asked)  # as LISTENER_PLAINTEXT
-    if kind and asked and not using and not said:
-        told, wanted = " and ".join(sorted({item.protocol for item in asked})), "SSL or SASL_SSL"
-        advice = _have(wanted if kind == "TLS" else "SASL_SSL")
-        warning = not of or not meant
-        yield broker.problem(place, "LISTENER_IDLE", None, _without(told, kind), advice, warning=warning)
+def _idle(broker: Broker, variable: str, name: str, secure: bool) -> Iterator[Problem]:
+    """Yield a problem for a property of one listener, or of all, where none of these listeners uses it."""
+    match = OF_LISTENER.fullmatch(name)
+    listener, rest = (match[1], match[2]) if match else ("", name)
+    feature = next((feature for feature, names in REQUIRING.items() if names.fullmatch(rest)), "")
+    candidates = [item for item in broker.listeners if not listener or item.name.lower() == listener]
+    if name == INTER_BROKER_MECHANISM:
+        candidates = [item for item in broker.listeners if item.name == str(broker.inter_broker)]
+    using = [item for item in candidates if (item.encrypted if feature == "TLS" else item.protocol.startswith("SASL"))]
+    reported = broker.production and all(item.protocol in CLEAR for item in candidates)  # as LISTENER_PLAINTEXT
+    if feature and candidates and not using and not reported:
+        yield broker.report(
+            LISTENER_IDLE,
+            variable,
+            warning=not listener or not secure,
+            protocols=" and ".join(sorted({item.protocol for item in candidates})),
+            feature=feature,
+            required="SSL or SASL_SSL" if feature == "TLS" else "SASL_SSL",
+        )
 
 
 def _no_logins(broker: Broker, entry: Mapping[str, Any]) -> bool:
-    """Tell whether nobody logs in to a listener, and no other rule or word says so."""
+    """Tell whether clients cannot log in to a listener, and no other rule reports that."""
     clear = not broker.production and broker.inputs.get("security_profile") != "plaintext"
     return entry.get("protocol") == "SSL" or (entry.get("protocol") == "PLAINTEXT" and clear)
 
 
-def _without(protocol: str, kind: str) -> str:
-    return f"does nothing: a listener of protocol {protocol} has no {kind}"
-
-
-def _have(protocol: str) -> str:
-    return f"take it out, or set protocol of the listener to {protocol}"
+MECHANISM_UNKNOWN = ProblemKind("MECHANISM_UNKNOWN", "not a SASL mechanism of Kafka", "use one of {mechanisms}")
+MECHANISM_UNKNOWN_MEANT = MECHANISM_UNKNOWN.variant(advice="did you mean {near}?")
+MECHANISM_SETTINGS = ProblemKind(
+    "MECHANISM_SETTINGS",
+    "it requires {settings}, and Kafka would not start without",
+    "set what is missing in kafka_config",
+)
 
 
 def _mechanism(broker: Broker, item: Listener, name: str) -> Iterator[Problem]:
     variable, prefix = f"{item.variable}.sasl_mechanisms", f"listener.name.{item.name.lower()}"
     if name not in MECHANISMS:
         near = next((known for known in MECHANISMS if known.replace("-", "") == name.upper().replace("-", "")), "")
-        advice = f"did you mean {near}?" if near else f"one of {', '.join(MECHANISMS)}"
-        yield broker.problem(variable, "MECHANISM_UNKNOWN", name, "no mechanism that Kafka has", advice)
+        if near:
+            yield broker.report(MECHANISM_UNKNOWN_MEANT, variable, name, near=near)
+        else:
+            yield broker.report(MECHANISM_UNKNOWN, variable, name, mechanisms=MECHANISMS)
         return
-    wanted: list[tuple[str, ...]] = (
+    required: list[tuple[str, ...]] = (
         [(f"{prefix}.{name.lower()}.sasl.jaas.config",)] if name in ("PLAIN", "GSSAPI", "OAUTHBEARER") else []
     )
     if name == "GSSAPI":
         service = "sasl.kerberos.service.name"
-        wanted.append((f"{prefix}.{name.lower()}.{service}", f"{prefix}.{service}", service))
-    lacking = [names[0] for names in wanted if not any(broker.config.get(key) for key in names)]
-    if lacking:
-        wrong = f"it needs {' and '.join(lacking)}, and Kafka would not start"
-        elsewhere = _jaas_file(broker)
-        yield broker.problem(
-            variable, "MECHANISM_SETTINGS", name, wrong, "set what is missing in kafka_config", warning=elsewhere
+        required.append((f"{prefix}.{name.lower()}.{service}", f"{prefix}.{service}", service))
+    missing = [keys[0] for keys in required if not any(broker.config.get(key) for key in keys)]
+    if missing:
+        yield broker.report(
+            MECHANISM_SETTINGS, variable, name, warning=_jaas_file(broker), settings=" and ".join(missing)
         )
 
 
 def _jaas_file(broker: Broker) -> bool:
-    """Tell whether a file says what kafka_config does not: Kafka reads it then."""
+    """Tell whether the broker has a JAAS file, which may set what kafka_config does not."""
     return "java.security.auth.login.config" in str(broker.inputs.get("kafka_java_options"))
 
 
+BROKERS_LISTENER = ProblemKind(
+    "BROKERS_LISTENER",
+    "it has protocol {protocol}, for which brokers have no login of their own: they would not start",
+    "set it to {other}",
+)
+LISTENER_BROKER_LOGIN = ProblemKind(
+    "LISTENER_BROKER_LOGIN",
+    "brokers have no login of their own, and would not start",
+    "use SSL for it, where certificates are the login, or set {property} and its JAAS configuration",
+)
+
+
 def among_brokers(model: Model) -> Iterator[Problem]:
-    """Brokers log in to one another only where their login is said: the role says none."""
-    name = BETWEEN
+    """If the brokers' own listener uses SASL, the site sets their login: the role sets none."""
     for broker in model.brokers:
         for item in broker.listeners:
             if item.name != str(broker.inter_broker) or not item.protocol.startswith("SASL"):
                 continue
-            mechanism = str(broker.config.get(name) or "")
+            mechanism, elsewhere = str(broker.config.get(INTER_BROKER_MECHANISM) or ""), _jaas_file(broker)
             key = f"listener.name.{item.name.lower()}.{mechanism.lower()}.sasl.jaas.config"
-            if not mechanism or not re.search(r"username\s*=|keyTab\s*=|oauth", str(broker.config.get(key)), re.I):
-                other = next((one.name for one in broker.listeners if one.protocol == "SSL"), None)
-                if other and not mechanism:
-                    wrong = (
-                        f"protocol {item.protocol}, in which brokers have no login of their own: they would not start"
-                    )
-                    name = "kafka_inter_broker_listener"
-                    yield broker.problem(
-                        name, "BROKERS_LISTENER", item.name, wrong, f"name {other}", warning=_jaas_file(broker)
-                    )
-                    continue
-                wrong = "brokers have no login of their own, and would not start"
-                advice = f"use SSL for it, where certificates are the login, or set {name} and the JAAS text with it"
-                elsewhere = _jaas_file(broker)
-                yield broker.problem(
-                    item.variable, "LISTENER_BROKER_LOGIN", item.protocol, wrong, advice, warning=elsewhere
+            if mechanism and re.search(r"username\s*=|keyTab\s*=|oauth", str(broker.config.get(key)), re.I):
+                continue
+            other = next((listener.name for listener in broker.listeners if listener.protocol == "SSL"), None)
+            if other and not mechanism:
+                yield broker.report(
+                    BROKERS_LISTENER,
+                    "kafka_inter_broker_listener",
+                    item.name,
+                    warning=elsewhere,
+                    protocol=item.protocol,
+                    other=other,
+                )
+            else:
+                yield broker.report(
+                    LISTENER_BROKER_LOGIN,
+                    item.variable,
+                    item.protocol,
+                    warning=elsewhere,
+                    property=INTER_BROKER_MECHANISM,
                 )
 
 
+ADVERTISED_LOCAL = ProblemKind(
+    "ADVERTISED_LOCAL",
+    "every client would look for the broker on its own host",
+    "set the address or the name at which clients reach this broker",
+)
+ADVERTISED_INVALID = ProblemKind(
+    "ADVERTISED_INVALID",
+    "neither an address nor a host name",
+    "set the host name or the address only; set another port in advertised_port",
+)
+
+
 def advertised(model: Model) -> Iterator[Problem]:
-    """Clients are told an address, or a name, that leads to the broker from where they are."""
+    """Each listener advertises an address, or a name, that leads clients to the broker from their own hosts."""
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
-            told, place = entry.get("advertised_address"), f"kafka_listeners[{entry.get('name')}].advertised_address"
-            text = str(told or "")
+            address = entry.get("advertised_address")
+            variable, text = f"kafka_listeners[{entry.get('name')}].advertised_address", str(address or "")
             if not text:
                 continue
             if text.lower().rstrip(".") == "localhost" or (is_address(text) and ip_address(text).is_loopback):
-                wrong = "every client would look for the broker on its own host"
-                advice = "name the address or the name at which clients reach this broker"
-                yield broker.problem(place, "ADVERTISED_LOCAL", told, wrong, advice)
+                yield broker.report(ADVERTISED_LOCAL, variable, address)
             elif not is_address(text) and not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?", text):
-                wrong = "neither an address nor a name"
-                advice = "write the name or the address alone; a port of its own stands in advertised_port"
-                yield broker.problem(place, "ADVERTISED_INVALID", told, wrong, advice)
+                yield broker.report(ADVERTISED_INVALID, variable, address)
 
 
 def shared(model: Model) -> set[tuple[str, int | None]]:
-    """Return the addresses and ports at which clients are told to find several brokers."""
-    told = (
-        place
+    """Return the addresses and ports that several brokers advertise."""
+    endpoints = (
+        endpoint
         for broker in model.brokers
-        for place in {(str(item.advertised_address), whole(item.advertised_port)) for item in broker.listeners}
+        for endpoint in {(str(item.advertised_address), whole(item.advertised_port)) for item in broker.listeners}
     )
-    counted = Counter((address, port) for address, port in told if address not in (*WILDCARDS, "None"))
-    return {place for place, count in counted.items() if count > 1}
+    counted = Counter((address, port) for address, port in endpoints if address not in (*WILDCARDS, "None"))
+    return {endpoint for endpoint, count in counted.items() if count > 1}
+
+
+ADVERTISED_SHARED = ProblemKind(
+    "ADVERTISED_SHARED",
+    "other brokers advertise it too: a client that requests a partition of one broker would reach another broker, and "
+    "Kafka does not start a broker whose address and port another broker has",
+    "give each broker a name or a port of its own; one name for all is for bootstrap.servers of clients",
+)
 
 
 def advertised_once(model: Model) -> Iterator[Problem]:
-    """Clients are told of each broker where to find it alone: a name for all leads to any of them.
+    """Each broker advertises an address and port that no other broker advertises.
 
-    Kafka refuses it as well (kafka.server.KafkaServer.createBrokerInfo, of all listeners of brokers that are there).
+    Kafka requires it as well (kafka.server.KafkaServer.createBrokerInfo, of all listeners of the registered brokers).
     """
     twice = shared(model)
     for broker in model.brokers:
         for item in broker.listeners:
             if (str(item.advertised_address), whole(item.advertised_port)) in twice:
-                place = f"{item.variable}.advertised_address"
-                wrong = "told of other brokers as well: who wants a partition of one would come to another, and Kafka "
-                wrong += "starts no broker whose address and port another one has"
-                advice = "give each broker a name or a port of its own; one for all is for bootstrap.servers of clients"
-                yield broker.problem(place, "ADVERTISED_SHARED", item.advertised_address, wrong, advice)
+                variable = f"{item.variable}.advertised_address"
+                yield broker.report(ADVERTISED_SHARED, variable, item.advertised_address)
+
+
+ADDRESS_LOCAL = ProblemKind(
+    "ADDRESS_LOCAL", "no other host can reach this host at it", "set the address of its network interface"
+)
 
 
 def addresses(model: Model) -> Iterator[Problem]:
-    """Addresses lead to this host from everywhere."""
+    """The addresses of a host lead to it from every other host."""
     for machine in model.functional:
         for network in NETWORKS:
             value = str(machine.address(network) or "")
             if is_address(value):
                 address = ip_address(value)
                 if address.is_loopback or address.is_multicast or address.is_unspecified or address.is_link_local:
-                    wrong = "no other host reaches this one there"
-                    advice = "name the address of its interface"
-                    yield machine.problem(f"{network}_address", "ADDRESS_LOCAL", value, wrong, advice)
+                    yield machine.report(ADDRESS_LOCAL, f"{network}_address", value)

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Broker, Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import PORT_RANGE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import (
     WILDCARDS,
     holders,
@@ -18,83 +19,107 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
     v6,
     whole,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-IPV6 = "IPv6: nothing here writes the brackets that Kafka and ZooKeeper want around it"
+ADDRESS_MISSING = ProblemKind("ADDRESS_MISSING", "no address in the {network} network", "set it on the host's line")
+ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared as {places}", "give each its own")
+ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, as 198.51.100.7")
+ADDRESS_RESERVED = ProblemKind(
+    "ADDRESS_RESERVED", "the network or broadcast address of {network}", "give the host an address of its own"
+)
 
 
 def addresses(model: Model) -> Iterator[Problem]:
-    """Every host has its addresses, inside the declared subnets, and none is used twice."""
+    """Every host has a valid address in its networks, and no address is declared twice."""
     cluster = {machine.name for machine in model.cluster}
     for machine in model.functional:
         for network in NETWORKS if machine.name in cluster else ("client",):
             if machine.inputs.values.get(f"{network}_address") is None:
-                wrong, advice = f"no address in the {network} network", "write it on the host's line"
-                yield machine.problem(f"{network}_address", "ADDRESS_MISSING", None, wrong, advice)
-    found = []
+                yield machine.report(ADDRESS_MISSING, f"{network}_address", network=network)
+    declared = []
     for host in model.all_groups["all"]:
         for network in NETWORKS:
             value = model.machines[host].inputs.values.get(f"{network}_address")
             if value is not None:
                 if is_address(value):
-                    found.append((str(ip_address(str(value))), f"{host}/{network}_address"))
+                    declared.append((str(ip_address(str(value))), f"{host}/{network}_address"))
                 yield from _address(model.machines[host], network, value)
-    for value, places in holders(iter(found)).items():
+    for value, places in holders(iter(declared)).items():
         hosts = tuple(dict.fromkeys(place.partition("/")[0] for place in places))
-        yield Problem(hosts, "", "ADDRESS_DUPLICATE", value, f"declared as {' and '.join(places)}", "give each its own")
+        yield ADDRESS_DUPLICATE.problem(hosts, "", value, places=" and ".join(places))
 
 
 def _address(machine: Machine, network: str, value: Any) -> Iterator[Problem]:
     name = f"{network}_address"
     if not is_address(value):
-        advice = "write an address, as 198.51.100.7"
-        yield machine.problem(name, "ADDRESS_INVALID", value, "no IPv4 address", advice)
+        yield machine.report(ADDRESS_INVALID, name, value)
         return
     address, declared = ip_address(str(value)), subnet(machine.network(network))
     if declared is None or address.version != declared.version or address not in declared:
         return
     if declared.num_addresses > 2 and address in (declared.network_address, declared.broadcast_address):
-        wrong = f"the network or broadcast address of {declared}"
-        yield machine.problem(name, "ADDRESS_RESERVED", value, wrong, "give the host an address of its own")
+        yield machine.report(ADDRESS_RESERVED, name, value, network=declared)
+
+
+NETWORKS_SWAPPED = ProblemKind(
+    "NETWORKS_SWAPPED",
+    "each address is in the subnet of the other network",
+    "exchange client_network and replication_network",
+)
+NETWORKS_SWAPPED_ADDRESSES = NETWORKS_SWAPPED.variant(advice="exchange the two addresses")
+NETWORK_ELSEWHERE = ProblemKind(
+    "NETWORK_ELSEWHERE", "no {name} of these hosts is inside", "correct it, or their addresses"
+)
+NETWORK_ELSEWHERE_MOST = NETWORK_ELSEWHERE.variant(
+    message="{outside} of {total} {name} are outside, for example {example}"
+)
+NETWORK_ELSEWHERE_SMALL = NETWORK_ELSEWHERE.variant(
+    message="too small: {outside} of {total} {name} are outside, for example {example}", advice="use {wider}"
+)
+ADDRESS_OUTSIDE = ProblemKind(
+    "ADDRESS_OUTSIDE",
+    "outside the {network} network {subnet}",
+    "correct the address or {network}_network",
+)
 
 
 def outside(model: Model) -> Iterator[Problem]:
-    """Addresses are in their networks; two that are exchanged, or a network with nobody in it, are said once."""
+    """Each address is in its network; a swap of the two, or a wrong subnet, is reported once for all its hosts."""
     known = [machine for machine in model.machines.values() if machine.addresses]
     swapped = {machine.name for machine in known if _swapped(machine)}
     if swapped:
         every = all(machine.name in swapped or len(machine.addresses) < 2 for machine in known)
-        wrong = "each address is in the subnet of the other network"
-        advice = "exchange client_network and replication_network" if every else "exchange the two addresses"
-        yield Problem(tuple(swapped), "", "NETWORKS_SWAPPED", None, wrong, advice)
+        yield (NETWORKS_SWAPPED if every else NETWORKS_SWAPPED_ADDRESSES).problem(tuple(swapped), "")
         known = [machine for machine in known if not every and machine.name not in swapped]
     for network in NETWORKS:
-        name = f"{network}_address"
-        strange: dict[str, list[tuple[Machine, bool]]] = {}
+        by_subnet: dict[str, list[tuple[Machine, bool]]] = {}
         for machine in known:
             declared, value = subnet(machine.network(network)), machine.address(network)
             if declared and is_address(value) and not v6(declared) and not v6(value):
-                strange.setdefault(str(declared), []).append((machine, not inside(value, declared)))
-        for told, machines in strange.items():
-            out = [machine for machine, is_out in machines if is_out]
-            if len(out) == len(machines) > 1:
-                hosts = tuple(machine.name for machine in out)
-                wrong, advice = f"no {name} of these hosts is inside", "correct it, or their addresses"
-                yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, advice)
-                continue
-            if len(out) > max(2, len(machines) / 2):
-                wrong = f"{len(out)} of {len(machines)} {name} are outside, as {out[0].address(network)}"
-                hosts, advice = tuple(machine.name for machine, _ in machines), "correct it, or their addresses"
-                yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, advice)
-                continue
-            if len(out) > 1 and (wider := _wider(told, [str(machine.address(network)) for machine, _ in machines])):
-                wrong = f"too small: {len(out)} of {len(machines)} {name} are outside, as {out[0].address(network)}"
-                hosts = tuple(machine.name for machine, _ in machines)
-                yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, f"use {wider}")
-                continue
-            for machine in out:
-                wrong, advice = f"outside the {network} network {told}", f"correct the address or {network}_network"
-                yield machine.problem(name, "ADDRESS_OUTSIDE", machine.address(network), wrong, advice)
+                by_subnet.setdefault(str(declared), []).append((machine, not inside(value, declared)))
+        for declared_subnet, machines in by_subnet.items():
+            yield from _outside(network, declared_subnet, machines)
+
+
+def _outside(network: str, declared: str, machines: Sequence[tuple[Machine, bool]]) -> Iterator[Problem]:
+    """Yield what is wrong with the hosts of one declared subnet, each with whether its address is outside."""
+    name, variable = f"{network}_address", f"{network}_network"
+    out = [machine for machine, is_out in machines if is_out]
+    hosts = tuple(machine.name for machine, _ in machines)
+    if len(out) == len(machines) > 1:
+        yield NETWORK_ELSEWHERE.problem(hosts, variable, declared, name=name)
+        return
+    counts: dict[str, Any] = {"outside": len(out), "total": len(machines), "name": name}
+    if len(out) > max(2, len(machines) / 2):
+        example = out[0].address(network)
+        yield NETWORK_ELSEWHERE_MOST.problem(hosts, variable, declared, **counts, example=example)
+        return
+    if len(out) > 1 and (wider := _wider(declared, [str(machine.address(network)) for machine, _ in machines])):
+        example = out[0].address(network)
+        yield NETWORK_ELSEWHERE_SMALL.problem(hosts, variable, declared, **counts, example=example, wider=wider)
+        return
+    for machine in out:
+        yield machine.report(ADDRESS_OUTSIDE, name, machine.address(network), network=network, subnet=declared)
 
 
 def _wider(declared: str, addresses: Sequence[str]) -> str | None:
@@ -108,7 +133,7 @@ def _wider(declared: str, addresses: Sequence[str]) -> str | None:
 
 
 def _swapped(machine: Machine) -> bool:
-    """Tell whether both addresses of a host, and there are two, are in the other one's subnet alone."""
+    """Tell whether a host has two addresses and each is in the subnet of the other network only."""
     pairs = [(machine.address(network), machine.network(network)) for network in NETWORKS]
     (client, client_network), (replication, replication_network) = pairs
     return (
@@ -118,20 +143,41 @@ def _swapped(machine: Machine) -> bool:
     )
 
 
+ADDRESS_VERSION = ProblemKind(
+    "ADDRESS_VERSION",
+    "an IPv6 address: the brackets that Kafka and ZooKeeper require around it are not written",
+    "give the hosts IPv4 addresses",
+)
+
+
 def versions(model: Model) -> Iterator[Problem]:
-    """Addresses and networks are IPv4: files of Kafka and ZooKeeper would need others to be written otherwise."""
-    advice = "give the hosts IPv4 addresses"
+    """Addresses and networks are IPv4: the files of Kafka and ZooKeeper require another notation for IPv6."""
     for machine in model.machines.values():
         for name in (f"{network}_{what}" for network in NETWORKS for what in ("address", "network")):
-            value = machine.inputs.get(name)
-            if v6(value):
-                yield machine.problem(name, "ADDRESS_VERSION", None, IPV6, advice)
+            if v6(machine.inputs.get(name)):
+                yield machine.report(ADDRESS_VERSION, name)
     for broker in model.brokers:
         for item in broker.listeners:
             for key, value in (("address", item.address), ("advertised_address", item.advertised_address)):
                 if v6(str(value).strip("[]")) and value not in broker.addresses:
-                    yield broker.problem(f"{item.variable}.{key}", "ADDRESS_VERSION", value, IPV6, advice)
+                    yield broker.report(ADDRESS_VERSION, f"{item.variable}.{key}", value)
                     break
+
+
+NETWORK_MISSING = ProblemKind(
+    "NETWORK_MISSING",
+    "the {network} network is not declared, so addresses cannot be checked",
+    "set it, as 198.51.100.0/24",
+    warning=True,
+)
+NETWORK_INVALID = ProblemKind(
+    "NETWORK_INVALID", "not a subnet, or a subnet with host bits set", "write it as 198.51.100.0/24"
+)
+NETWORK_OVERLAP = ProblemKind(
+    "NETWORK_OVERLAP",
+    "overlaps {other} {other_subnet}: the traffic of the two networks could not be separated",
+    "give each network a subnet of its own",
+)
 
 
 def subnets(model: Model) -> Iterator[Problem]:
@@ -141,55 +187,74 @@ def subnets(model: Model) -> Iterator[Problem]:
         for network in NETWORKS:
             name, value = f"{network}_network", machine.network(network)
             if value is None:
-                wrong = f"the {network} network is not declared, so addresses cannot be checked"
-                yield machine.problem(name, "NETWORK_MISSING", None, wrong, "set it, as 198.51.100.0/24", warning=True)
+                yield machine.report(NETWORK_MISSING, name, network=network)
             elif subnet(value) is None:
-                wrong, advice = "no subnet, or one with host bits", "write it as 198.51.100.0/24"
-                yield machine.problem(name, "NETWORK_INVALID", value, wrong, advice)
+                yield machine.report(NETWORK_INVALID, name, value)
             else:
                 declared[name, str(value)] = None
-    for number, (first, value) in enumerate(declared):
-        for second, other in list(declared)[number + 1 :]:
-            one, two = ip_network(value), ip_network(other)
-            if one.version == two.version and one.overlaps(two):
-                wrong = f"overlaps {second} {other}: traffic of the two could not be told apart"
-                yield Problem((), first, "NETWORK_OVERLAP", value, wrong, "give each network a subnet of its own")
+    for number, (name, value) in enumerate(declared):
+        for other, other_value in list(declared)[number + 1 :]:
+            first, second = ip_network(value), ip_network(other_value)
+            if first.version == second.version and first.overlaps(second):
+                yield NETWORK_OVERLAP.problem((), name, value, other=other, other_subnet=other_value)
+
+
+LISTENER_DUPLICATE = ProblemKind("LISTENER_DUPLICATE", "two listeners of that name", "give each a name of its own")
+LISTENER_UNKNOWN = ProblemKind("LISTENER_UNKNOWN", "kafka_listeners has only {names}", "name one of them")
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Listeners are named once, bind an address of the host, are told to clients as something reachable."""
+    """Listener names are unique, listeners bind an address of the host, and advertise an address that clients reach."""
     for broker in model.brokers:
         names = [item.name for item in broker.listeners]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            wrong, advice = "two listeners of that name", "give each a name of its own"
-            yield broker.problem("kafka_listeners", "LISTENER_DUPLICATE", name, wrong, advice)
+            yield broker.report(LISTENER_DUPLICATE, "kafka_listeners", name)
         for item in broker.listeners:
             yield from _listener(broker, item)
-        wanted = broker.inter_broker
-        if wanted and names and str(wanted) not in names:
-            wrong = f"kafka_listeners has only {', '.join(names)}"
-            yield broker.problem("kafka_inter_broker_listener", "LISTENER_UNKNOWN", wanted, wrong, "name one of them")
+        inter_broker = broker.inter_broker
+        if inter_broker and names and str(inter_broker) not in names:
+            yield broker.report(LISTENER_UNKNOWN, "kafka_inter_broker_listener", inter_broker, names=names)
+
+
+LISTENER_ADVERTISED = ProblemKind(
+    "LISTENER_ADVERTISED",
+    "the broker would advertise this address, at which no client can connect",
+    "bind the host's address, or set advertised_address",
+)
+LISTENER_ADDRESS = ProblemKind(
+    "LISTENER_ADDRESS",
+    "not an address of this host, so the broker could not bind it",
+    "use client_address or replication_address",
+)
+PORT_RANGE_ADVERTISED = PORT_RANGE.variant(
+    message="the broker would advertise this port, which is outside 1 to 65535", advice="correct it, or remove it"
+)
+LISTENER_PLAINTEXT = ProblemKind(
+    "LISTENER_PLAINTEXT",
+    "everything on this listener can be read on the network, and this is production",
+    "use SSL or SASL_SSL",
+)
 
 
 def _listener(broker: Broker, item: Listener) -> Iterator[Problem]:
-    own = {str(broker.address(network)) for network in NETWORKS} | set(WILDCARDS)
+    bindable = {str(broker.address(network)) for network in NETWORKS} | set(WILDCARDS)
     if str(item.advertised_address) in WILDCARDS:
-        wrong = "clients would be told this address, and it leads nowhere"
-        advice = "bind the host's address, or set advertised_address"
-        yield broker.problem(item.variable, "LISTENER_ADVERTISED", item.advertised_address, wrong, advice)
-    elif str(item.address) not in own and any(inside(item.address, broker.network(name)) for name in NETWORKS):
-        wrong, advice = (
-            "not an address of this host, so the broker could not bind it",
-            "use client_address or replication_address",
-        )
-        yield broker.problem(item.variable, "LISTENER_ADDRESS", item.address, wrong, advice)
-    told = whole(item.advertised_port)
-    if told is not None and told != whole(item.port) and not 1 <= told <= 65535:
-        wrong, advice = "clients would be told this port, and there is none", "correct it, or leave it out"
-        yield broker.problem(item.variable, "PORT_RANGE", told, wrong, advice)
-    if broker.production and item.protocol_said and item.protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
-        wrong = "everything on this listener can be read on the network, and this is production"
-        yield broker.problem(item.variable, "LISTENER_PLAINTEXT", item.protocol, wrong, "use SSL or SASL_SSL")
+        yield broker.report(LISTENER_ADVERTISED, item.variable, item.advertised_address)
+    elif str(item.address) not in bindable and any(inside(item.address, broker.network(name)) for name in NETWORKS):
+        yield broker.report(LISTENER_ADDRESS, item.variable, item.address)
+    advertised_port = whole(item.advertised_port)
+    if advertised_port is not None and advertised_port != whole(item.port) and not 1 <= advertised_port <= 65535:
+        yield broker.report(PORT_RANGE_ADVERTISED, item.variable, advertised_port)
+    if broker.production and item.protocol_declared and item.protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
+        yield broker.report(LISTENER_PLAINTEXT, item.variable, item.protocol)
+
+
+LISTENER_NETWORK = ProblemKind(
+    "LISTENER_NETWORK",
+    "brokers would copy their data over the client network",
+    "bind that listener to replication_address",
+    warning=True,
+)
 
 
 def replication_network(model: Model) -> Iterator[Problem]:
@@ -199,6 +264,4 @@ def replication_network(model: Model) -> Iterator[Problem]:
         for item in broker.listeners:
             inner = item.name == str(broker.inter_broker)
             if inner and replication and str(item.address) == str(client) != str(replication):
-                wrong = "brokers would copy their data over the client network"
-                advice, name = "bind that listener to replication_address", "kafka_inter_broker_listener"
-                yield broker.problem(name, "LISTENER_NETWORK", item.name, wrong, advice, warning=True)
+                yield broker.report(LISTENER_NETWORK, "kafka_inter_broker_listener", item.name)

@@ -1,4 +1,4 @@
-"""Rules on ports: what listens on a host, and that nothing else does there."""
+"""Rules on ports: each open port of a host belongs to one service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JMX, options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 UNPRIVILEGED = 1024
 BIND, CAPABILITIES = "cap_net_bind_service", ("AmbientCapabilities", "CapabilityBoundingSet")
@@ -22,21 +22,22 @@ class Port(NamedTuple):
     """A port that is open on a host."""
 
     number: Any
-    """As declared: a number, unless that is a mistake."""
+    """As declared: a number unless the declaration is a mistake."""
     product: str
-    """What the inputs of its role begin with."""
+    """Prefix of the inputs of its role."""
     what: str
+    """Name of the port for messages."""
     variable: str = ""
-    """What says it, '' where it is fixed."""
+    """Variable that sets it, '' if it is fixed."""
     address: str = ""
-    """Where it is bound; '' on all."""
+    """Address that it is bound to; '' for all."""
     sources: tuple[str, ...] = ()
-    """Who may connect, as functions say it."""
+    """Functions and networks that may connect."""
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:
-    """Return the ports at which the services of a host are asked, as its functions say them."""
-    found: list[Port] = []
+    """Return the ports at which the services of a host listen, as its functions declare them."""
+    ports: list[Port] = []
     for function, item in model.items(machine, "ports"):
         declared = item.get("port") if isinstance(item, Mapping) else None
         number = declared if whole(declared) is None else whole(declared)
@@ -45,37 +46,38 @@ def of_services(machine: Machine, model: Model) -> list[Port]:
         variable = str(item.get("input") or "")
         what = str(item.get("what") or variable or f"a port of {function.name}")
         sources = tuple(item.get("from") or ())
-        found.append(Port(number, function.prefix, what, variable, str(item.get("address") or ""), sources))
-    return found
+        ports.append(Port(number, function.prefix, what, variable, str(item.get("address") or ""), sources))
+    return ports
 
 
-# States of a job that opens no port.
+# States of a job in which it opens no port.
 IDLE = ("stopped", "absent")
 
 
 def of_jvms(machine: Machine, model: Model) -> list[Port]:
-    """Return what JVMs of a host open besides: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
+    """Return the additional ports of a host's JVMs: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
     entries = machine.inputs.entries("spark_job_jobs")
     idle = tuple(f"spark_job_jobs[{entry.get('name')}]." for entry in entries if entry.get("state") in IDLE)
-    found = [
+    ports = [
         port
-        for name, told in options(machine).items()
-        if not name.startswith(idle) and "[spark.executor." not in name  # a job has no executors but its driver
-        for port in _of_options(name, told)
+        for name, arguments in options(machine).items()
+        if not name.startswith(idle) and "[spark.executor." not in name  # a job has no executors besides its driver
+        for port in _of_options(name, arguments)
     ]
     servers = [server for server in model.servers if server.name == machine.name]
-    return list(dict.fromkeys([*found, *(port for server in servers for port in _of_zookeeper(server.config))]))
+    return list(dict.fromkeys([*ports, *(port for server in servers for port in _of_zookeeper(server.config))]))
 
 
-def _of_options(variable: str, told: list[str]) -> Iterator[Port]:
-    product = next((one.prefix for one in functions().values() if variable.startswith(f"{one.prefix}_")), "")
-    values = {name: value for name, _, value in (option.partition("=") for option in told)}
+def _of_options(variable: str, arguments: list[str]) -> Iterator[Port]:
+    prefixes = (function.prefix for function in functions().values())
+    product = next((prefix for prefix in prefixes if variable.startswith(f"{prefix}_")), "")
+    values = {name: value for name, _, value in (option.partition("=") for option in arguments)}
     port, registry = whole(values.get(f"{JMX}.port")), whole(values.get(f"{JMX}.rmi.port"))
     if port:
         yield Port(port, product, f"JMX of {product}", variable)
     if registry and registry != port:
         yield Port(registry, product, f"RMI of {product}", variable)
-    for option in told:
+    for option in arguments:
         agent = re.match(r"-javaagent:[^=]+=(?:[\w.-]+:)?(\d+)(?::|$)", option)
         debugger = re.match(r"(?:-agentlib:jdwp=|-Xrunjdwp:).*\baddress=(?:[^,]*:)?(\d+)", option)
         for match, what in ((agent, "an agent"), (debugger, "the debugger")):
@@ -84,48 +86,70 @@ def _of_options(variable: str, told: list[str]) -> Iterator[Port]:
 
 
 def _of_zookeeper(config: Mapping[Any, Any]) -> Iterator[Port]:
-    asked = []
+    enabled = []
     if str(config.get("admin.enableServer")).lower() == "true":
-        asked.append(("admin.serverPort", 8080, "the AdminServer"))
+        enabled.append(("admin.serverPort", 8080, "the AdminServer"))
     if config.get("metricsProvider.className"):
-        asked.append(("metricsProvider.httpPort", 7000, "ZooKeeper's metrics"))
-    for name, usual, what in asked:
-        number = whole(config.get(name, usual))
+        enabled.append(("metricsProvider.httpPort", 7000, "ZooKeeper's metrics"))
+    for name, default, what in enabled:
+        number = whole(config.get(name, default))
         if number:
             yield Port(number, "zookeeper", what, f"zookeeper_config[{name}]")
 
 
+PORT_CLASH = ProblemKind("PORT_CLASH", "used by {first} and by {second}", "give one of them another port")
+PORT_RANGE = ProblemKind("PORT_RANGE", "{what} has a port outside 1 to 65535", "correct it")
+
+
 def taken(model: Model) -> Iterator[Problem]:
-    """Nothing on a host listens where something else does, and every port is one."""
+    """No two services of a host listen at one port, and every port is valid."""
     for machine in model.functional:
         services = of_services(machine, model)
-        found = [*services, Port(SSH, "", "the SSH server"), *of_jvms(machine, model)]
-        for number, one in enumerate(found):
-            for other in found[number + 1 :]:
-                places = {one.address, other.address}
-                if one.number == other.number and (len(places) == 1 or places & set(WILDCARDS)):
-                    wrong, advice = f"taken by {one.what} and by {other.what}", "give one of them another port"
-                    place = "" if other in services or not other.product else other.variable
-                    yield machine.problem(place, "PORT_CLASH", one.number, wrong, advice)
-        for port in found:
+        ports = [*services, Port(SSH, "", "the SSH server"), *of_jvms(machine, model)]
+        for number, first in enumerate(ports):
+            for second in ports[number + 1 :]:
+                addresses = {first.address, second.address}
+                if first.number == second.number and (len(addresses) == 1 or addresses & set(WILDCARDS)):
+                    yield machine.report(
+                        PORT_CLASH,
+                        "" if second in services or not second.product else second.variable,
+                        first.number,
+                        first=first.what,
+                        second=second.what,
+                        listener=any(port.variable.startswith("kafka_listeners[") for port in (first, second)),
+                    )
+        for port in ports:
             if isinstance(port.number, int) and not 1 <= port.number <= 65535:
-                wrong = f"{port.what} has no port from 1 to 65535"
-                yield machine.problem("", "PORT_RANGE", port.number, wrong, "correct it")
+                yield machine.report(PORT_RANGE, "", port.number, what=port.what)
+
+
+PORT_PRIVILEGED = ProblemKind(
+    "PORT_PRIVILEGED",
+    "{what}: only root may open ports below {unprivileged}, and the service does not run as root",
+    "use a higher port, or set {capabilities} in {product}_unit_overrides",
+)
 
 
 def privileged(model: Model) -> Iterator[Problem]:
-    """Services are not root, and open no port below 1024 unless they are told how."""
+    """Services do not run as root, and open no port below 1024 without the capability for it."""
     for machine in model.functional:
         for port in [*of_services(machine, model), *of_jvms(machine, model)]:
             low = isinstance(port.number, int) and 0 < port.number < UNPRIVILEGED and port.number != SSH
             if low and not _allowed(machine, port.product):
-                wrong = f"{port.what}: only root opens ports below {UNPRIVILEGED}, and the service is not root"
-                advice = f"use a higher port, or say {' and '.join(CAPABILITIES)} in {port.product}_unit_overrides"
-                yield machine.problem(port.variable, "PORT_PRIVILEGED", port.number, wrong, advice)
+                yield machine.report(
+                    PORT_PRIVILEGED,
+                    port.variable,
+                    port.number,
+                    what=port.what,
+                    unprivileged=UNPRIVILEGED,
+                    capabilities=" and ".join(CAPABILITIES),
+                    product=port.product,
+                )
 
 
 def _allowed(machine: Machine, product: str) -> bool:
+    """Tell whether the unit, or the kernel, allows a service to open ports below 1024."""
     service = machine.inputs.mapping(f"{product}_unit_overrides").get("Service")
-    told = service if isinstance(service, Mapping) else {}
-    allowed = all(BIND in str(told.get(name)).lower() for name in CAPABILITIES)
+    section = service if isinstance(service, Mapping) else {}
+    allowed = all(BIND in str(section.get(name)).lower() for name in CAPABILITIES)
     return allowed or "net.ipv4.ip_unprivileged_port_start" in machine.inputs.mapping("base_sysctl")

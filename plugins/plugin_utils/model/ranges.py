@@ -1,4 +1,4 @@
-"""Rules on numbers whose range no argument spec can say, and on lists in which something stands twice."""
+"""Rules on numbers whose range no argument spec can express, and on lists with duplicates."""
 
 from __future__ import annotations
 
@@ -10,28 +10,33 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.grants import LISTS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 PORTS = 65535
-FILES = "every connection and every file of data takes one: the service would run out of them"
-NEVER = "nothing would ever be done in that time"
-# Inputs and words of the site: least, most, and what comes of another number. Ports of listeners, ids, and waits for
-# services (TIMEOUT_NONE) have rules of their own.
-RANGES: dict[str, tuple[int, int | None, str]] = {
-    "ansible_port": (1, PORTS, "nobody could connect"),
-    "check_certificate_days": (0, None, "a certificate that has ended would pass"),
-    "expected_bytes_per_second": (1, None, "disks cannot be held against it"),
+NUMBER_RANGE = ProblemKind("NUMBER_RANGE", "not from {least} to {most}", "use {least} at least")
+TOO_HIGH = {"advice": "use {most} at most"}
+FILES = NUMBER_RANGE.variant(message="every connection and every data file uses one: the service would run out of them")
+# By input: least, most, and what is reported of another number. Other rules check ports of listeners, ids, and
+# timeouts of services (TIMEOUT_NONE).
+RANGES: dict[str, tuple[int, int | None, ProblemKind]] = {
+    "ansible_port": (1, PORTS, NUMBER_RANGE.variant(message="no connection could be made")),
+    "check_certificate_days": (0, None, NUMBER_RANGE.variant(message="an expired certificate would pass")),
+    "expected_bytes_per_second": (1, None, NUMBER_RANGE.variant(message="disks cannot be compared with it")),
     "kafka_limit_nofile": (4096, None, FILES),
-    "kafka_min_insync_replicas": (1, None, "Kafka refuses it, and would not start"),
-    "kafka_replication_factor": (1, None, "no topic could be created"),
-    "kafka_restart_margin": (0, None, "restarts would wait for less than min.insync.replicas, and stop writes"),
-    "kafka_unregistered_timeout": (0, None, "no such time"),
-    "kafka_write_timeout": (1, None, NEVER),
-    "pki_renew_days": (1, None, "certificates would end before they are renewed"),
+    "kafka_min_insync_replicas": (1, None, NUMBER_RANGE.variant(message="Kafka would not start with it")),
+    "kafka_replication_factor": (1, None, NUMBER_RANGE.variant(message="no topic could be created")),
+    "kafka_restart_margin": (
+        0,
+        None,
+        NUMBER_RANGE.variant(message="restarts would wait for less than min.insync.replicas, and stop writes"),
+    ),
+    "kafka_unregistered_timeout": (0, None, NUMBER_RANGE.variant(message="not a duration")),
+    "kafka_write_timeout": (1, None, NUMBER_RANGE.variant(message="no write could complete in that time")),
+    "pki_renew_days": (1, None, NUMBER_RANGE.variant(message="certificates would expire before their renewal")),
     "spark_job_limit_nofile": (1024, None, FILES),
     "zookeeper_limit_nofile": (1024, None, FILES),
 }
-# Lists of plain values, each of which counts once.
+# Lists of plain values without duplicates.
 ONCE = (
     "accept_risks",
     "broker_zookeeper_hosts",
@@ -44,7 +49,7 @@ ONCE = (
     "zookeeper_class_path",
     "zookeeper_observers",
 )
-# Lists inside of entries, and of words that are dicts.
+# Lists without duplicates inside entries, and inside dicts.
 ONCE_INSIDE = {
     "kafka_acls": ("operations",),
     "kafka_listeners": ("sasl_mechanisms", "principal_mapping_rules"),
@@ -55,60 +60,73 @@ ONCE_IN_DICTS = {"kafka_prune": ("topics", "acls", "users", "quotas"), "firewall
 
 
 def numbers(model: Model) -> Iterator[Problem]:
-    """Every number is one with which its input does something."""
+    """Every number is in the range in which its input has an effect."""
     for machine in model.functional:
-        for name, (least, most, wrong) in RANGES.items():
+        for name, (least, most, kind) in RANGES.items():
             number = machine.inputs.whole(name) if name in machine.inputs.values else None
-            if number is not None and not (least <= number and (most is None or number <= most)):
-                advice = f"write {least} at least" if number < least else f"write {most} at most"
-                yield machine.problem(name, "NUMBER_RANGE", number, wrong, advice)
+            if number is not None and number < least:
+                yield machine.report(kind, name, number, least=least, most=most)
+            elif number is not None and most is not None and number > most:
+                yield machine.report(kind.variant(**TOO_HIGH), name, number, least=least, most=most)
+
+
+CERTIFICATE_CHECK = ProblemKind(
+    "CERTIFICATE_CHECK",
+    "more than pki_renew_days ({renewed}): check.yml would fail for certificates that no run renews yet",
+    "lower it, or raise pki_renew_days",
+)
 
 
 def certificate_days(model: Model) -> Iterator[Problem]:
-    """A check does not fail for certificates that no run would renew."""
+    """A check does not fail for certificates that no run would renew yet."""
     for machine in model.functional:
-        told, renewed = machine.inputs.whole("check_certificate_days"), machine.inputs.whole("pki_renew_days")
-        if told is not None and renewed is not None and 1 <= renewed < told:
-            wrong = f"more than pki_renew_days ({renewed}): check.yml would fail, and no run renew anything"
-            advice = "lower it, or raise pki_renew_days"
-            yield machine.problem("check_certificate_days", "CERTIFICATE_CHECK", told, wrong, advice)
+        days, renewed = machine.inputs.whole("check_certificate_days"), machine.inputs.whole("pki_renew_days")
+        if days is not None and renewed is not None and 1 <= renewed < days:
+            yield machine.report(CERTIFICATE_CHECK, "check_certificate_days", days, renewed=renewed)
+
+
+CLUSTER_ID = ProblemKind(
+    "CLUSTER_ID",
+    "not the id of a cluster, which has 22 letters, digits, _ and -: no write would ever be made",
+    "take it from cluster.id in meta.properties of a broker, or remove it",
+)
 
 
 def cluster_id(model: Model) -> Iterator[Problem]:
-    """The id of a cluster is one as Kafka makes them (org.apache.kafka.common.Uuid)."""
+    """The id of a cluster has the form of those that Kafka generates (org.apache.kafka.common.Uuid)."""
     for broker in model.brokers:
-        told = broker.inputs.text("kafka_cluster_id")
-        if told is not None and not re.fullmatch(r"[A-Za-z0-9_-]{22}", told):
-            wrong = "no id of a cluster, which has 22 letters, figures, _ and -: nothing would ever be written"
-            advice = "take it from cluster.id in meta.properties of a broker, or leave it out"
-            yield broker.problem("kafka_cluster_id", "CLUSTER_ID", told, wrong, advice)
+        declared = broker.inputs.text("kafka_cluster_id")
+        if declared is not None and not re.fullmatch(r"[A-Za-z0-9_-]{22}", declared):
+            yield broker.report(CLUSTER_ID, "kafka_cluster_id", declared)
+
+
+VALUE_TWICE = ProblemKind("VALUE_TWICE", "there twice, and counts once", "remove one, or correct it")
 
 
 def once(model: Model) -> Iterator[Problem]:
-    """Nothing stands twice in a list: the second does nothing, and another one was meant."""
+    """Lists have no duplicates: the second has no effect, and probably another value was intended."""
     for machine in model.functional:
-        for place, given in _lists(machine):
-            told: set[str] = set()
-            for item in given if isinstance(given, (list, tuple)) else ():
+        for variable, items in _lists(machine):
+            seen: set[str] = set()
+            for item in items if isinstance(items, (list, tuple)) else ():
                 text = str(item) if whole(item) is None else str(whole(item))
-                if text in told and isinstance(item, (str, int)):
-                    wrong, advice = "there twice, and counts once", "take one out, or write the one that is meant"
-                    yield machine.problem(place, "VALUE_TWICE", item, wrong, advice)
-                told.add(text)
+                if text in seen and isinstance(item, (str, int)):
+                    yield machine.report(VALUE_TWICE, variable, item)
+                seen.add(text)
 
 
 def _lists(machine: Machine) -> Iterator[tuple[str, Any]]:
-    """Yield the lists of a host in which nothing stands twice, each with its place."""
+    """Yield the lists of a host that must have no duplicates, each with its variable."""
     yield from ((name, machine.inputs.get(name)) for name in ONCE)
     for name, keys in ONCE_IN_DICTS.items():
         yield from ((f"{name}.{key}", machine.inputs.mapping(name).get(key)) for key in keys)
     for name, keys in ONCE_INSIDE.items():
         for number, entry in enumerate(machine.inputs.entries(name)):
-            told = next((entry[key] for key in ("name", "principal", "port") if entry.get(key) is not None), number)
-            yield from ((f"{name}[{told}].{key}", entry.get(key)) for key in keys)
+            identity = next((entry[key] for key in ("name", "principal", "port") if entry.get(key) is not None), number)
+            yield from ((f"{name}[{identity}].{key}", entry.get(key)) for key in keys)
     for user in machine.inputs.entries("kafka_users"):
         grants = user.get("grants")
         for grant in grants if isinstance(grants, (list, tuple)) else ():
             if isinstance(grant, dict):
-                place = f"kafka_users[{user.get('name')}].grants"
-                yield from ((f"{place}.{key}", grant.get(key)) for key in LISTS)
+                variable = f"kafka_users[{user.get('name')}].grants"
+                yield from ((f"{variable}.{key}", grant.get(key)) for key in LISTS)

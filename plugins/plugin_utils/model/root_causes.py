@@ -1,6 +1,6 @@
-"""What follows from another mistake is not said; no Ansible import.
+"""Finds problems that follow from another problem, which are not reported.
 
-A variable that stands on one that is missing or of another type cannot be right: it is judged when that is mended.
+A variable whose template uses a missing or mistyped variable cannot be right: it is checked once that is corrected.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# What a rule compares with another variable than the one it speaks of.
+# By code: the variables that a rule compares with the variable that it reports.
 COMPARED = {
     "BOOTSTRAP_UNKNOWN": ("kafka_listeners",),
     "FIREWALL_PEER": (
@@ -51,7 +51,6 @@ COMPARED = {
     "JOB_STANDBY": ("spark_job_jobs", "standby"),
     "JOB_TWICE": ("spark_job_jobs",),
 }
-SUSPECT = re.compile(r"did you mean (\w+)\?")
 TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -62,15 +61,15 @@ def base(variable: str) -> str:
 
 
 def meant_by(problem: Problem) -> str | None:
-    """Return the name that a variable of another name was meant to have; None where a problem is of something else."""
+    """Return the name that an unknown variable probably is a typo of; None for any other problem."""
     if problem.code not in ("VARIABLE_SUSPECT", "VARIABLE_UNKNOWN") or problem.warning:
         return None
-    found = SUSPECT.match(problem.advice)
-    return found[1] if found else None
+    near = problem.details.get("near")
+    return str(near) if near else None
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield what stands inside the templates of a value."""
+    """Yield the texts inside the templates of a value."""
     if isinstance(value, str):
         if "{{" in value or "{%" in value:
             yield from TEMPLATE.findall(value)
@@ -83,59 +82,60 @@ def texts(value: Any) -> Iterator[str]:
 
 
 class Standing:
-    """Which variables of a host stand on which."""
+    """The dependencies between the variables of a host."""
 
     def __init__(self, raw: Callable[[str], Mapping[str, Any]]) -> None:
-        """`raw` returns the variables of a host as they are written."""
+        """`raw` returns the variables of a host before templating."""
         self.raw = raw
         self._known: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
 
     def on(self, host: str, variable: str) -> dict[str, tuple[str, ...]]:
-        """Return the variables that one stands on, itself among them, each with its templates; one that is not set too.
+        """Return {name: templates} of the variables that a variable depends on, itself and unset variables included.
 
-        Any word of a template counts, so there are some that are none.
+        Every word of a template counts as a variable, so some names are not variables.
         """
         key = (host, variable)
         if key not in self._known:
-            raw, found, left = self.raw(host), {}, [variable]
+            raw, templates, left = self.raw(host), dict[str, tuple[str, ...]](), [variable]
             while left:
                 name = left.pop()
-                if name not in found:
-                    found[name] = tuple(texts(raw[name])) if name in raw and name not in ("groups", "hostvars") else ()
-                    left += [word for text in found[name] for word in NAME.findall(text)]
-            self._known[key] = found
+                if name not in templates:
+                    known = name in raw and name not in ("groups", "hostvars")
+                    templates[name] = tuple(texts(raw[name])) if known else ()
+                    left += [word for text in templates[name] for word in NAME.findall(text)]
+            self._known[key] = templates
         return self._known[key]
 
 
 class Causes:
-    """Variables that are known to be wrong as a whole: of some hosts, or (None) wherever they are written."""
+    """Variables that are wrong as a whole: of some hosts, or (host None) of all."""
 
     def __init__(self, standing: Standing) -> None:
-        """Begin with none."""
+        """Start without variables."""
         self._standing = standing
         self._wrong: dict[str, dict[str | None, set[int]]] = {}
-        """By variable and host the mistakes that say so: none explains itself."""
+        """By variable and host, the ids of the problems that report it: no problem explains itself."""
 
     def add(self, problem: Problem, names: Iterable[str] = ()) -> None:
-        """Add the variables that are named, else the one that a mistake speaks of."""
+        """Add the variables `names`, by default the variable of the problem."""
         for name in names or [base(problem.variable)]:
             for host in problem.hosts or (None,):
                 self._wrong.setdefault(name, {}).setdefault(host, set()).add(id(problem))
 
     def explain(self, problem: Problem) -> bool:
-        """Tell whether a problem speaks of what stands on one of them."""
+        """Tell whether the variable of a problem depends on one of the wrong variables."""
         if not self._wrong:
             return False
         if any(name in self._wrong for name in COMPARED.get(problem.code, ())):
             return True
         variable = base(problem.variable)
         for host in problem.hosts or ():
-            stands = self._standing.on(host, variable)
-            if any(self._others(name, host, problem) for name in stands if name != variable):
+            dependencies = self._standing.on(host, variable)
+            if any(self._others(name, host, problem) for name in dependencies if name != variable):
                 return True
         return False
 
     def _others(self, name: str, host: str, problem: Problem) -> bool:
-        """Tell whether another mistake says that a variable of a host is wrong."""
-        found = self._wrong.get(name, {})
-        return any(found.get(where, set()) - {id(problem)} for where in (host, None))
+        """Tell whether another problem reports a variable of a host."""
+        by_host = self._wrong.get(name, {})
+        return any(by_host.get(key, set()) - {id(problem)} for key in (host, None))

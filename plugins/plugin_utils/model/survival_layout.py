@@ -1,4 +1,4 @@
-"""The model as the arithmetic of survival wants it."""
+"""Converts the model for the calculation of survival."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas i
 
 
 def layout_of(model: Model) -> Layout:
-    """Return the cluster's servers; for a model without mistakes."""
+    """Return the cluster's servers and brokers; the model must be without mistakes."""
     servers = []
     for server in model.servers:
         groups = {number: whole(name) for name, found in server.groups.items() for number in found}
@@ -20,27 +20,27 @@ def layout_of(model: Model) -> Layout:
         servers.append(Server(server.name, "zookeeper", *place, 1 if weight is None else weight, server.votes))
     for broker in sorted(model.brokers, key=lambda broker: broker.number or 0):
         racks = (broker.rack, broker.kafka_rack)
-        told = told_of(model, broker)
-        some = told if 0 < len(told) < len(model.servers) else None
+        connected = connected_servers(model, broker)
+        some = connected if 0 < len(connected) < len(model.servers) else None
         servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, told=some))
     first = model.brokers[0] if model.brokers else None
-    addresses_told = [*model.servers[0].servers.values()] if model.servers else []
+    ensemble = [*model.servers[0].servers.values()] if model.servers else []
     return Layout(
         tuple(servers),
         (first.replication_factor or 1) if first else 1,
         (first.inputs.whole("kafka_min_insync_replicas") or 1) if first else 1,
-        bool(addresses_told) and all(len(addresses) > 1 for addresses in addresses_told),
+        bool(ensemble) and all(len(addresses) > 1 for addresses in ensemble),
     )
 
 
-def told_of(model: Model, broker: Broker) -> frozenset[str]:
-    """Return the ZooKeeper servers of the inventory that a broker is told of."""
+def connected_servers(model: Model, broker: Broker) -> frozenset[str]:
+    """Return the ZooKeeper servers of the inventory that are in a broker's zookeeper.connect."""
     places = connect_places(model)
     return frozenset(places[entry] for entry in broker.zookeeper_connect if entry in places)
 
 
 def connect_places(model: Model) -> dict[str, str]:
-    """Return the servers by where clients may be told of them."""
+    """Return the names of the ZooKeeper servers by the address:port at which clients can connect."""
     return {
         f"{address}:{port}": server.name
         for server in model.servers
@@ -50,7 +50,7 @@ def connect_places(model: Model) -> dict[str, str]:
 
 
 def most_replicas(model: Model, factor: int) -> int | None:
-    """Return how many replicas of a partition one datacenter gets at most; None where Kafka would create no topic."""
+    """Return how many replicas of a partition one datacenter gets at most; None if Kafka would not create the topic."""
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     try:
         sets = placements(racks, factor)
@@ -61,7 +61,7 @@ def most_replicas(model: Model, factor: int) -> int | None:
 
 
 def most_in_one_rack(model: Model, factor: int) -> int | None:
-    """Return how many replicas of a partition one rack gets at most; None where brokers are in no racks."""
+    """Return how many replicas of a partition one rack gets at most; None unless all brokers have a rack, and two."""
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     if len(set(racks.values())) < 2 or None in racks.values():
         return None

@@ -1,4 +1,4 @@
-"""Rules on variables: names that begin like a role's are known, secrets are no words that everybody tries."""
+"""Rules on variables: names that begin like a role's are its inputs, secrets are not common defaults."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Fault
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
-# What installers, tutorials and test benches put where a secret belongs.
+# Passwords of installers, tutorials and tests.
 DEFAULTS = {
     "changeme",
     "change_me",
@@ -30,8 +31,8 @@ DEFAULTS = {
     "test",
     "123456",
 }
-# Inputs that are not said, or that say something where they are empty; ids and places have rules of their own.
-UNSAID = (
+# Inputs that may be empty, or whose empty value has a meaning, and ids and places, which other rules check.
+MAY_BE_EMPTY = (
     "rack",
     "kafka_rack",
     "kafka_broker_id",
@@ -43,7 +44,7 @@ UNSAID = (
     "pki_signed_directory",
     "kafka_zookeeper_keystore",
 )
-NEEDED = (
+REQUIRED = (
     "archives",
     "infra_authority",
     "kafka_admin_listeners",
@@ -51,52 +52,59 @@ NEEDED = (
     "zookeeper_servers",
     "zookeeper_version",
 )
-# What a site says besides, and the input that has it.
+# The site's additional entries, and the input into which the wiring puts them.
 BESIDES = {
     "site_listeners": "kafka_listeners",
     "site_firewall_rules": "base_firewall_rules",
     "site_certificates": "pki_certificates",
     "site_truststores": "pki_truststores",
 }
+# Arguments of playbooks (-e) that are almost a known name.
+OF_PLAYBOOKS = {"replication_factor"}
 
 
-# What a verb is told (-e), and is almost a known name.
-OF_VERBS = {"replication_factor"}
+VARIABLE_UNKNOWN = ProblemKind(
+    "VARIABLE_UNKNOWN",
+    "no role has an input of this name, so it has no effect",
+    "use an input from the tables in the READMEs of the roles",
+)
+VARIABLE_UNKNOWN_MEANT = VARIABLE_UNKNOWN.variant(advice="did you mean {near}?")
+VARIABLE_SUSPECT = ProblemKind(
+    "VARIABLE_SUSPECT", "nothing of this project reads a variable of this name", "did you mean {near}?"
+)
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """A variable that begins with a role's name is one of its inputs; one that is almost a known name is suspect.
+    """A variable that begins with a role's name is one of its inputs; a typo of a known name is suspect.
 
     preflight/unused_variables.py then drops those that a template of the site reads.
     """
-    everywhere, meant = laid() | OF_VERBS, cache(partial(_meant, model, *_parted(model)))
-    for host, found in model.names.items():
-        for name in found - model.known:
+    everywhere, meant = laid() | OF_PLAYBOOKS, cache(partial(_meant, model, *_parted(model)))
+    for host, own_names in model.names.items():
+        for name in own_names - model.known:
             if _prefixed(model, name):
-                near = nearest(name, model.known)
-                advice = f"did you mean {near}?" if near else "the roles' README tables list the inputs"
-                wrong = "no role has an input of this name, so it does nothing"
-                yield Problem((host,), name, "VARIABLE_UNKNOWN", None, wrong, advice)
+                if near := nearest(name, model.known):
+                    yield VARIABLE_UNKNOWN_MEANT.problem((host,), name, near=near)
+                else:
+                    yield VARIABLE_UNKNOWN.problem((host,), name)
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
                 near = meant(name)
-                alike = near == _plain(name)  # the same word, as Ansible does not read it
+                same = near == _plain(name)  # the same words in another notation
                 role = near is not None and near.partition("_")[2] == name.partition("_")[2] != ""  # zookeper_heap
-                there = near in found - everywhere and not alike
-                if near and (role or not there) and not _numbered(name, near) and name not in everywhere:
-                    wrong = "nothing of ours reads a variable of this name"
-                    advice = f"did you mean {near}?"
-                    other = role and there and not _slipped(name.partition("_")[0], near.partition("_")[0])
-                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, advice, warning=other)
+                set_too = near in own_names - everywhere and not same
+                if near and (role or not set_too) and not _numbered(name, near) and name not in everywhere:
+                    other = role and set_too and not _one_letter(name.partition("_")[0], near.partition("_")[0])
+                    yield VARIABLE_SUSPECT.problem((host,), name, warning=other, near=near)
 
 
 def _parted(model: Model) -> tuple[list[str], list[str]]:
-    """Return the words that belong to no role, and the inputs of roles."""
+    """Return the variables that belong to no role, and the inputs of roles."""
     inputs = {word for word in model.known if _prefixed(model, word)}
     return sorted(model.known - inputs), sorted(inputs)
 
 
 def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str) -> str | None:
-    """Return the input or word that a name was probably meant for."""
+    """Return the known variable that a name is probably a typo of."""
     plain = _plain(name)
     if plain in model.known:
         return plain
@@ -108,25 +116,25 @@ def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str)
 
 
 def _numbered(name: str, near: str) -> bool:
-    """Tell whether a name is that of one of several, as kafka2_heap: nobody types a figure for a letter."""
+    """Tell whether two names differ in a digit, as kafka2_heap: a digit is rarely a typo of a letter."""
     own, meant = (re.findall(r"\d", text.partition("_")[0]) for text in (name, near))
     return "_" in name and own != meant
 
 
-def _slipped(word: str, meant: str) -> bool:
-    """Tell whether one letter is too many, too few or another: zookeper, and not postgres, which is a word as well."""
+def _one_letter(word: str, meant: str) -> bool:
+    """Tell whether one letter is too many, too few or different: in zookeper, and not in postgres, another word."""
     begin = _shared(word, meant)
     end = _shared(word[begin:][::-1], meant[begin:][::-1])
     return max(len(word), len(meant)) - begin - end <= 1
 
 
 def _shared(word: str, other: str) -> int:
-    """Return with how many letters both begin."""
+    """Return the length of the common beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
 
 
 def _plain(name: str) -> str:
-    """Return a name as Ansible's are written: kafka_config for kafka-config and kafkaConfig."""
+    """Return a name in the notation of Ansible: kafka_config for kafka-config and kafkaConfig."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
 
 
@@ -139,72 +147,99 @@ def types(model: Model) -> Iterator[Problem]:
     yield from model.mistyped
 
 
-def mistyped(host: str, variable: str, value: Any, wrong: str) -> Problem:
-    """Return the problem of a value of another type; it is shown unless its name is a secret's."""
+INPUT_NOT_A_LIST = ProblemKind("INPUT_NOT_A_LIST", "{fault}", "write it as [{written}]")
+INPUT_REFUSED = ProblemKind("INPUT_REFUSED", "{fault}", "see {page} for the valid names and types")
+INPUT_NOT_A_LIST_HIDDEN = INPUT_NOT_A_LIST.variant(advice="see {page} for the valid names and types")
+INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, on and off are true and false in YAML")
+
+
+def mistyped(host: str, fault: Fault) -> Problem:
+    """Return the problem of a value of another type; the value is shown unless the variable's name is a secret's."""
+    variable, value = fault.place, fault.value
     base = re.split(r"[.[]", variable)[0]
     hidden = value is None or base == "vault" or is_secret(variable.rpartition(".")[2], str(value))
-    code = "INPUT_NOT_A_LIST" if wrong.endswith("a list is wanted") else "INPUT_REFUSED"
-    if code == "INPUT_NOT_A_LIST" and not hidden:
-        advice = f"write it as [{value}]"
-    elif wrong.endswith("a text is wanted") and isinstance(value, bool):
-        advice = "put it in quotes: yes, no, on and off are true and false in YAML"
-    else:
-        roles = {role for function in functions().values() for role in function.roles}
-        role = next((role for role in sorted(roles) if base in argument_spec(role)), None)
-        advice = f"{f'roles/{role}' if role else 'inventories'}/README.md lists the valid names and types"
-    return Problem((host,), variable, code, None if hidden else value, wrong, advice)
+    roles = {role for function in functions().values() for role in function.roles}
+    role = next((role for role in sorted(roles) if base in argument_spec(role)), None)
+    kind = INPUT_REFUSED
+    if fault.declared == "list":
+        kind = INPUT_NOT_A_LIST_HIDDEN if hidden else INPUT_NOT_A_LIST
+    elif fault.declared == "str" and isinstance(value, bool):
+        kind = INPUT_REFUSED_QUOTES
+    return kind.problem(
+        (host,),
+        variable,
+        None if hidden else value,
+        fault=fault.message,
+        written="" if hidden else value,
+        page=f"{f'roles/{role}' if role else 'inventories'}/README.md",
+    )
+
+
+VALUE_NONE = ProblemKind("VALUE_NONE", "empty", "set a value, or remove the line")
+VALUE_NONE_NULL = VALUE_NONE.variant(message="null, which is not the default")
+VALUE_NONE_LIST = VALUE_NONE_NULL.variant(advice="set a value, or {empty} for none, or remove the line")
 
 
 def nothing(host: str, values: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield what is written and says nothing: null is not the default, and templates would make None of it."""
+    """Yield null and empty values: null is not the default, and templates would write None."""
     for name, value in values.items():
         option = options.get(name, {})
         kind = str(option.get("type") or "str")
-        if value is None and name not in UNSAID and ("default" in option or name in laid()):
-            written = {"list": " []", "dict": " {}"}.get(kind, "")
-            wrong = "nothing is written there, and that is not the default"
-            advice = f"write a value, or{f'{written} where none is meant, or' if written else ''} take the line out"
-            yield Problem((host,), name, "VALUE_NONE", None, wrong, advice)
+        if value is None and name not in MAY_BE_EMPTY and ("default" in option or name in laid()):
+            empty_value = {"list": "[]", "dict": "{}"}.get(kind, "")
+            if empty_value:
+                yield VALUE_NONE_LIST.problem((host,), name, empty=empty_value)
+            else:
+                yield VALUE_NONE_NULL.problem((host,), name)
         empty = isinstance(value, str) and not value.strip() and not name.endswith("_checksum")  # ARCHIVE_CLEAR
-        if (empty and (kind == "path" or option.get("required") or name in NEEDED) and name not in UNSAID) or (
-            name in NEEDED and isinstance(value, (Mapping, list, tuple)) and not value
+        if (empty and (kind == "path" or option.get("required") or name in REQUIRED) and name not in MAY_BE_EMPTY) or (
+            name in REQUIRED and isinstance(value, (Mapping, list, tuple)) and not value
         ):
-            yield Problem((host,), name, "VALUE_NONE", None, "empty", "write a value, or take the line out")
+            yield VALUE_NONE.problem((host,), name)
+
+
+LIST_REPLACED = ProblemKind(
+    "LIST_REPLACED",
+    "the site sets this list, so that it does not contain {entries} of {additional}",
+    "remove {list}, which is then the default and {additional}, or put all entries into it",
+)
 
 
 def lists(model: Model) -> Iterator[Problem]:
-    """A list of the site's own has what the site says besides: the wiring puts that into its own list alone."""
+    """A list that the site sets contains the site's additional entries: the wiring adds them only to its own list."""
     for machine in model.functional:
-        for besides, own in BESIDES.items():
-            there = {_identity(entry) for entry in machine.inputs.entries(own)}
-            lost = [entry for entry in machine.inputs.entries(besides) if _identity(entry) not in there]
-            if lost and own in machine.inputs.values:
-                shown = ", ".join(str(entry.get("name") or entry.get("port") or entry.get("path")) for entry in lost)
-                wrong = f"is written anew, so {shown} of {besides} is not in it"
-                advice = f"take {own} out, which then has the usual and {besides}, or put all into it"
-                yield machine.problem(own, "LIST_REPLACED", None, wrong, advice)
+        for additional, name in BESIDES.items():
+            present = {_identity(entry) for entry in machine.inputs.entries(name)}
+            lost = [entry for entry in machine.inputs.entries(additional) if _identity(entry) not in present]
+            if lost and name in machine.inputs.values:
+                entries = [str(entry.get("name") or entry.get("port") or entry.get("path")) for entry in lost]
+                yield machine.report(LIST_REPLACED, name, entries=entries, additional=additional, list=name)
 
 
 def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what an entry is told by, however its values are written."""
+    """Return the keys that identify an entry, as text."""
     return tuple(str(entry.get(key)) for key in ("name", "port", "path"))
 
 
+SECRET_DEFAULT = ProblemKind(
+    "SECRET_DEFAULT",
+    "a well-known default password, which an attacker tries first",
+    "make a random one, and keep it in a vaulted file",
+)
+
+
 def secrets(model: Model) -> Iterator[Problem]:
-    """No secret is a default; the value is never shown."""
-    seen: dict[str, tuple[Any, list[tuple[str, str]]]] = {}  # hosts are told much alike
+    """No secret is a well-known default; the value is never shown."""
+    seen: dict[str, tuple[Any, list[tuple[str, str]]]] = {}  # most hosts have the same values
     for host, values in model.hosts.items():
-        vault = {found for _, found in texts("vault", values.get("vault")) if _guessable(found)}
+        vault = {secret for _, secret in texts("vault", values.get("vault")) if _guessable(secret)}
         for variable, value in values.items():
             if variable not in seen or seen[variable][0] != value:
-                guessable = [found for found in texts(variable, value) if is_secret(*found) and _guessable(found[1])]
+                guessable = [item for item in texts(variable, value) if is_secret(*item) and _guessable(item[1])]
                 seen[variable] = value, guessable
-            for path, found in seen[variable][1]:
-                if variable == "vault" or _inner(found) not in vault:  # else said where it is written
-                    wrong = "a secret that everybody tries first"
-                    yield Problem(
-                        (host,), path, "SECRET_DEFAULT", None, wrong, "make a random one, and keep it in a vaulted file"
-                    )
+            for path, secret in seen[variable][1]:
+                if variable == "vault" or _inner(secret) not in vault:  # else reported of the vault
+                    yield SECRET_DEFAULT.problem((host,), path)
 
 
 def _guessable(text: str) -> bool:
@@ -213,5 +248,5 @@ def _guessable(text: str) -> bool:
 
 def _inner(text: str) -> str:
     """Return the password of a login, or the text itself."""
-    inside = "password" in text and re.search(r"password\s*=\s*[\"']([^\"']*)", text)
-    return inside.group(1) if inside else text
+    match = "password" in text and re.search(r"password\s*=\s*[\"']([^\"']*)", text)
+    return match.group(1) if match else text

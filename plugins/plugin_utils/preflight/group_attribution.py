@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import MEANT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import (
+    LAYOUT_DATACENTERS,
+    LAYOUTS,
+    required_datacenters,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+LAYOUT_DATACENTERS_GROUP = LAYOUT_DATACENTERS.variant(
+    message="group {other} sets it too, and {layout} requires {required}", advice="set another"
+)
+LAYOUT_DATACENTERS_NAME = LAYOUT_DATACENTERS_GROUP.variant(advice="did you mean {datacenter_group}?")
 
 
 def at_the_group(problem: Problem, reader: Reader, model: Model) -> Problem:
@@ -28,11 +36,18 @@ def at_the_group(problem: Problem, reader: Reader, model: Model) -> Problem:
         return problem
     group, value = found[0]
     other = next(one for one, own in said.items() if own == value and one != group)
-    means = problem.advice.partition(":")[0]
-    wrong = f"group {other} says so as well, and {means}"
-    advice = f"did you mean {group}?" if group not in said.values() else "write another"
-    hosts = tuple(model.all_groups[group])
-    return replace(problem, hosts=hosts, variable="datacenter", value=value, message=wrong, advice=advice)
+    kind = LAYOUT_DATACENTERS_NAME if group not in said.values() else LAYOUT_DATACENTERS_GROUP
+    return kind.problem(
+        tuple(model.all_groups[group]),
+        "datacenter",
+        value,
+        group=problem.group,
+        warning=problem.warning,
+        other=other,
+        layout=model.layout,
+        required=required_datacenters(model.layout),
+        datacenter_group=group,
+    )
 
 
 def _repeats(group: str, said: Mapping[str, str], model: Model) -> bool:
@@ -45,4 +60,4 @@ def _repeats(group: str, said: Mapping[str, str], model: Model) -> bool:
         {group if machine.name in members else f" {machine.datacenter}" for machine in machines}
         for machines in (model.brokers, model.servers)
     )
-    return (len(brokers), len(servers - brokers)) == MEANT.get(model.layout)
+    return (len(brokers), len(servers - brokers)) == LAYOUTS.get(model.layout)

@@ -10,14 +10,20 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import DATACENTER_GROUP, RACK_TWICE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 SAID_ELSEWHERE = "kafka_config"  # as CONFIG_REPLACED
 # What lacks of the vault is said where it is wanted; sources that replace others are documented as that.
 WHOLE = ("vault", "firewall_extra_sources", SAID_ELSEWHERE)
 
-# Where a host stands, and what is said of one that stands in two places.
-PLACES = {"datacenter": "DATACENTER_GROUP", "rack": "RACK_TWICE"}
+TWO_PLACES = "in group {one_group}, which sets {other_place}, and in group {other_group}, which overrides it"
+TWO_PLACES_ADVICE = "remove the host from {other_group} if it is in {other_place}, else remove it from {one_group}"
+# What is reported of a host whose groups set two places, by the variable.
+PLACES = {
+    "datacenter": DATACENTER_GROUP.variant(message=TWO_PLACES, advice=TWO_PLACES_ADVICE),
+    "rack": RACK_TWICE.variant(message=TWO_PLACES, advice=TWO_PLACES_ADVICE),
+}
 
 # What playbooks take from a broker.
 LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
@@ -69,7 +75,7 @@ def _by_mistake(model: Model, *groups: str) -> bool:
 def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield hosts of two groups that say where it stands, each otherwise: the last by name goes before."""
     every = reader.said_by_groups()
-    for name, code in PLACES.items():
+    for name, kind in PLACES.items():
         said = {group: found[name] for group, found in every.items() if name in found and group != "all"}
         told = Counter(host for group in said for host in model.all_groups.get(group, ()))
         for host in (host for host in model.function_hosts if told[host] > 1):
@@ -77,9 +83,9 @@ def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
             for one, other in pairs:
                 racks = one.startswith("rack_") and other.startswith("rack_")  # said as RACK_TWICE
                 if said[one] != said[other] and reader.raw(host).get(name) == said[other] and not racks:
-                    wrong = f"in group {one}, which says {said[one]}, and in group {other}, which goes before"
-                    advice = f"take the host out of {other} if it stands in {said[one]}, else out of {one}"
-                    yield Problem((host,), name, code, said[other], wrong, advice)
+                    yield kind.problem(
+                        (host,), name, said[other], one_group=one, other_group=other, other_place=said[one]
+                    )
 
 
 def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:

@@ -45,7 +45,7 @@ def of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool
             for other in found
         )
     if problem.code in CONNECTIONS:
-        return any(other.code == "PORT_CLASH" and "listener" in other.message for other in found)
+        return any(other.code == "PORT_CLASH" and other.details["listener"] for other in found)
     if problem.code == "ADDRESS_OUTSIDE":
         return any(
             other.code in ("ADDRESS_DUPLICATE", "ADDRESS_LOCAL")

@@ -58,7 +58,6 @@ OF_ENTRY: Mapping[str, tuple[str, ...]] = {
 # explains a missing permission on a group only.
 GRANTS = ("GRANT_BESIDE", "GRANT_EMPTY", "GRANT_LACKS", "GRANT_STAR", "GRANT_VERBS")
 # What is counted of datacenters, where a host is in the groups of two of them.
-TWO_GROUPS = ", and in group "
 OF_PLACES = re.compile(
     r"ADDRESS_OUTSIDE|DATACENTER_(MISSING|WITHOUT_ZOOKEEPER)|LAYOUT_DATACENTERS|MIN_ISR_(STOPS|TOO_LOW)|PROMISE_UNKEPT"
     r"|RACK_(IN_TWO_DATACENTERS|ODD|UNEVEN)|TOPIC_DATACENTER_\w+|ZOOKEEPER_(DATACENTER_MAJORITY|GROUP\w*|INDISPENSABLE)"
@@ -89,7 +88,7 @@ def _follows(problem: Problem, other: Problem) -> bool:
         return together and problem.variable == other.variable and (problem.warning or pair[0] == "PROPERTY_ORDER")
     if other.code == "NUMBER_OTHER" != problem.code:  # of the number that YAML makes of it
         one, two = (re.sub(r"[\[\].]+", ".", found.variable).strip(".") for found in (problem, other))
-        return together and one == two and f"reads it as {problem.value}," in other.message
+        return together and one == two and str(problem.value) == str(other.details["number"])
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
     if pair == ("MIN_ISR_TOO_LOW", "RACK_TOO_MANY"):
@@ -104,9 +103,9 @@ def _follows(problem: Problem, other: Problem) -> bool:
         user, resource = problem.details.get("user"), problem.details.get("resource")
         explained = resource == "group" if other.code == "GRANT_LACKS" else resource is not None
         return explained and other.variable.startswith(f"kafka_users[{user}].grants[")
-    if other.code == "DATACENTER_GROUP" and TWO_GROUPS in other.message:
+    if other.code == "DATACENTER_GROUP" and "other_group" in other.details:  # the host is in groups of two datacenters
         return bool(OF_PLACES.fullmatch(problem.code)) or (
-            pair[0] == pair[1] and together and TWO_GROUPS not in problem.message
+            pair[0] == pair[1] and together and "other_group" not in problem.details
         )
     if pair == ("NOT_COMPUTED", "USER_CREDENTIAL"):
         name = SECRETLESS.search(problem.message)

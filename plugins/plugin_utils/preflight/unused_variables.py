@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import VARIABLE_SUSPECT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
@@ -26,6 +27,10 @@ OF_BROKERS = (
     "kafka_users",
 )
 LIVE = {"hostvars", "groups", "vars"}  # of the run
+VARIABLE_SUSPECT_DICT = VARIABLE_SUSPECT.variant(
+    message="nothing of this project reads a dict of this name: each input is a variable of its own",
+    advice="write {name}_{key}: ... and so on",
+)
 
 
 def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
@@ -96,8 +101,7 @@ def mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Pro
             read = any(asked.search(text) for other in own & raw[host].keys() for text in texts(raw[host][other]))
             if isinstance(value, Mapping) and value and not read:
                 key = next(iter(value))
-                wrong = "nothing of ours reads a variable of this name: inputs stand by themselves"
-                yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"write {name}_{key}: ... and so on")
+                yield VARIABLE_SUSPECT_DICT.problem((host,), name, name=name, key=key)
 
 
 def _named(raw: Mapping[str, Any], written: frozenset[str], name: str) -> bool:

@@ -8,10 +8,25 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, hierarchy
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import SITE_DIFFERS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_values import LISTENER_PORT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import Standing
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.security import AUTHORITY_NONE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import file_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+LISTENER_PORT_BOTH = LISTENER_PORT.variant(
+    message="listeners CLIENT and REPLICATION have the same port, and Kafka requires a different port for each "
+    "listener, whatever the address"
+)
+SITE_DIFFERS_DATABASE = SITE_DIFFERS.variant(
+    message="other hosts have {port}, from which the database_client of their jobs is derived"
+)
+AUTHORITY_NONE_UNTRUSTED = AUTHORITY_NONE.variant(
+    message="it signs, and hosts do not trust it (infra_trusted is {trusted}): they would reject each other",
+    advice="remove it, so that {trusted} signs; or, if it signs for no clients, name it in infra_trusted",
+)
 
 
 def of_the_writer(problem: Problem, standing: Standing) -> Problem:
@@ -47,7 +62,7 @@ def _says(raw: Mapping[str, Any], name: str) -> bool:
 
 def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
     """Two listeners of the wiring have one port: one of the two words says it."""
-    ours = problem.variable == "kafka_listeners[REPLICATION]" and problem.message.startswith("CLIENT ")
+    ours = problem.variable == "kafka_listeners[REPLICATION]" and problem.details["other"] == "CLIENT"
     words = [
         name
         for name in ("client_port", "replication_port")
@@ -55,8 +70,7 @@ def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
     ]
     if not ours or _says(raw, "kafka_listeners") or not words:
         return problem
-    wrong = "CLIENT and REPLICATION both have it, and Kafka wants a port for each listener, whatever the address"
-    return replace(problem, variable=words[-1], message=wrong)
+    return LISTENER_PORT_BOTH.problem(problem.hosts, words[-1], problem.value, group=problem.group)
 
 
 def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
@@ -64,9 +78,9 @@ def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
     if _says(raw, "infra_trusted") or not _says(raw, "infra_authority"):
         return problem
     signing = raw["infra_authority"]
-    wrong = f"it signs, and hosts do not trust it (infra_trusted is {problem.value}): they would refuse one another"
-    advice = f"leave it out, so that {problem.value} signs; or, where it signs for no clients, name it in infra_trusted"
-    return replace(problem, variable="infra_authority", value=signing, message=wrong, advice=advice)
+    return AUTHORITY_NONE_UNTRUSTED.problem(
+        problem.hosts, "infra_authority", signing, group=problem.group, trusted=problem.value
+    )
 
 
 def _database_port(problem: Problem, standing: Standing, server: str, port: str) -> Problem:
@@ -75,9 +89,9 @@ def _database_port(problem: Problem, standing: Standing, server: str, port: str)
     own, stands = standing.raw(host).get("postgresql_port"), standing.on(host, "spark_job_jobs")
     if str(own) != str(problem.value) or "postgresql_port" not in stands:
         return problem
-    wrong = f"other hosts have {own}, of which their jobs' database_client is made"
-    place = replace(problem, hosts=(server,), variable="postgresql_port", code="SITE_DIFFERS", value=port)
-    return replace(place, message=wrong, advice="say it once, for all hosts")
+    return SITE_DIFFERS_DATABASE.problem(
+        (server,), "postgresql_port", port, group=problem.group, warning=problem.warning, who="hosts", port=own
+    )
 
 
 def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:

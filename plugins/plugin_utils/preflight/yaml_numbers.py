@@ -1,4 +1,4 @@
-"""Numbers that YAML reads as others than are written: 010 is eight, 1:30 is ninety."""
+"""Reports numbers that YAML reads as other numbers: 010 is 8, 1:30 is 90."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_at
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Integers of base 8 and 60 of YAML 1.1, which nobody means; 0x and 0b say themselves what they are.
+# Integers of base 8 and 60 of YAML 1.1, which are rarely intended; 0x and 0b are explicit.
 OTHER = re.compile(r"[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)(?![\w:])")
+
+NUMBER_OTHER = ProblemKind("NUMBER_OTHER", "YAML reads it as {number}, by base 60", "put it in quotes")
+NUMBER_OTHER_OCTAL = NUMBER_OTHER.variant(
+    message="YAML reads it as {number}, by base 8", advice="write {decimal}, or put it in quotes if the zeros count"
+)
 
 
 def other_numbers(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield what was written for a number in our words and inputs, and is another one."""
+    """Yield numbers in known variables that YAML reads as other numbers."""
     for host in model.function_hosts:
         raw = reader.raw(host)
         for name in model.known & raw.keys() & model.names[host]:
             for place, value, text in _of(name, raw[name]):
-                octal = ":" not in text
-                wrong = f"YAML reads it as {value}" + (", by base 8" if octal else ", by base 60")
-                meant = text.replace("_", "").lstrip("+-0") or "0"
-                advice = f"write {meant}, or put it in quotes where the zeros count" if octal else "put it in quotes"
-                yield Problem((host,), place, "NUMBER_OTHER", text, wrong, advice)
+                kind = NUMBER_OTHER if ":" in text else NUMBER_OTHER_OCTAL
+                decimal = text.replace("_", "").lstrip("+-0") or "0"
+                yield kind.problem((host,), place, text, number=value, decimal=decimal)
 
 
 def _of(place: str, value: Any) -> Iterator[tuple[str, int, str]]:
@@ -46,15 +49,15 @@ def _of(place: str, value: Any) -> Iterator[tuple[str, int, str]]:
 
 
 def _text(path: str | None, line: int | None, column: int | None) -> str:
-    """Return what is written there, if it is such a number."""
+    """Return the text at a place of a file if it is such a number; else ''."""
     lines = _lines(path) if path and line and column else ()
-    found = OTHER.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
-    return found[0] if found else ""
+    match = OTHER.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
+    return match[0] if match else ""
 
 
 @cache
 def _lines(path: str) -> tuple[str, ...]:
-    """Return the lines of a file of variables, none where it cannot be read or is encrypted."""
+    """Return the lines of a file of variables; none if it cannot be read or is encrypted."""
     try:
         return tuple(Path(path).read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError):

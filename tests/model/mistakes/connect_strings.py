@@ -23,7 +23,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_CONNECT_EMPTY",
         f"{BROKERS}/kafka_zookeeper_connect",
-        "leave it out",
+        "remove it",
         variables=kafka(kafka_zookeeper_connect=[]),
     ),
     Mistake(

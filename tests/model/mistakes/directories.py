@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LOCK_DIRECTORY",
         f"{BROKERS}/run_lock_directory",
-        "say it once",
+        "set it once",
         variables=kafka(run_lock_directory="/srv/locks"),
     ),
     Mistake(

@@ -97,13 +97,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BUFFER_DIFFERS",
         f"{BROKERS}/kafka_java_options",
-        "say -Djute.maxbuffer=10485760 here",
+        "set -Djute.maxbuffer=10485760 here",
         variables=zookeeper(zookeeper_java_options=["-Djute.maxbuffer=10485760"]),
     ),
     Mistake(
         "ZOOKEEPER_INDISPENSABLE",
         f"{SERVERS}/zookeeper_weights[7]",
-        "leave zookeeper_weights out",
+        "remove zookeeper_weights",
         variables=zookeeper(zookeeper_weights={7: 0}),
         inventory="lab_stretch2_5",
     ),
@@ -146,7 +146,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_GROUP_TWICE",
         f"{SERVERS}/zookeeper_groups",
-        "leave it in one",
+        "remove it from all but one",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [3, 4, 5]}),
         inventory="lab_stretch2",
         also=frozenset({"ZOOKEEPER_GROUP_NONE"}),
@@ -187,7 +187,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_SERVER_UNKNOWN",
         f"{SERVERS}/zookeeper_servers",
-        "take it out",
+        "remove it",
         variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.13", 4: "198.18.2.14"}),
     ),
     Mistake(

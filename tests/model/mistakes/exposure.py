@@ -55,7 +55,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_OPEN",
         "group spark_consumer/spark_job_jobs[count_words].config.spark[spark.driver.bindAddress]",
-        "leave it out: 127.0.0.1",
+        "remove it (default: 127.0.0.1)",
         variables=job(spark={"spark.driver.bindAddress": "0.0.0.0"}),
         inventory="stretch3",
         also=frozenset({"JOB_TWICE"}),

@@ -8,7 +8,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_SSH",
         f"{BROKERS}/site_firewall_rules[22]",
-        "take the rule out",
+        "remove the rule",
         variables=kafka(site_firewall_rules=[{"port": 22, "from": ["198.18.1.0/24"]}]),
     ),
     Mistake(
@@ -33,7 +33,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_FORGOTTEN",
         f"{BROKERS}/base_firewall_rules",
-        "write site_firewall_rules instead",
+        "use site_firewall_rules instead",
         variables=kafka(
             base_firewall_rules=[
                 {"port": 9093, "from": ["198.18.0.0/16"]},

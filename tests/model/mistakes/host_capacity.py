@@ -21,11 +21,11 @@ MISTAKES: tuple[Mistake, ...] = (
         also=frozenset({"HEAP_HALF"}),
     ),
     Mistake("PLACE_BLANK", "group rack_b/rack", "write b", variables={"rack_b": {"rack": "b "}}),
-    Mistake("PLACE_CASE", "group rack_b/rack", "write both alike", hosts={"vars: {rack: b}": "vars: {rack: A}"}),
+    Mistake("PLACE_CASE", "group rack_b/rack", "use one notation", hosts={"vars: {rack: b}": "vars: {rack: A}"}),
     Mistake(
         "CERTIFICATE_PURPOSE",
         f"{BROKERS}/pki_certificates[broker].usage",
-        "leave usage out",
+        "remove usage",
         variables=kafka(pki_certificates=[{**BROKER, "usage": ["client"]}, TO_ZOOKEEPER]),
     ),
     Mistake(

@@ -98,7 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DATACENTER_GROUP",
         "dc2-spark1/datacenter",
-        "out of group dc2",
+        "remove the host from group dc2",
         inventory="lab_stretch2",
         variables={"dc2-spark1": {"datacenter": "dc1"}},
     ),
@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_GROUP",
         "dc1-zk1/rack",
-        "take the line out",
+        "remove the line",
         inventory="dc1",
         variables={"dc1-zk1": {"rack": "c"}},
     ),

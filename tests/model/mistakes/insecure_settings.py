@@ -36,10 +36,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384?",
         variables=config("ssl.cipher.suites", "ECDHE-RSA-AES256-GCM-SHA384"),
     ),
-    weak("HOSTNAME_UNCHECKED", "ssl.endpoint.identification.algorithm", "", "leave it out: https"),
-    weak("CIPHER_WEAK", "ssl.cipher.suites", ["TLS_RSA_WITH_NULL_SHA256"], "leave it out"),
-    weak("TLS_OLD", "listener.name.client.ssl.enabled.protocols", ["TLSv1.2", "TLSv1.1"], "TLSv1.2 and TLSv1.3 alone"),
-    weak("AUTHORIZER_NONE", "authorizer.class.name", None, "leave it out"),
+    weak("HOSTNAME_UNCHECKED", "ssl.endpoint.identification.algorithm", "", "remove it (default: https)"),
+    weak("CIPHER_WEAK", "ssl.cipher.suites", ["TLS_RSA_WITH_NULL_SHA256"], "remove it"),
+    weak(
+        "TLS_OLD", "listener.name.client.ssl.enabled.protocols", ["TLSv1.2", "TLSv1.1"], "use only TLSv1.2 and TLSv1.3"
+    ),
+    weak("AUTHORIZER_NONE", "authorizer.class.name", None, "remove it"),
     weak("EVERYONE_ALLOWED", "allow.everyone.if.no.acl.found", True, "write ACLs"),
     Mistake(
         "CLIENT_AUTH_NONE",
@@ -70,21 +72,21 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         inventory="stretch3",
     ),
-    weak("ZNODES_OPEN", "skipACL", "yes", "take it out", "zookeeper"),
-    weak("ZOOKEEPER_CLIENT_AUTH", "ssl.clientAuth", "none", "leave it out: need", "zookeeper"),
+    weak("ZNODES_OPEN", "skipACL", "yes", "remove it", "zookeeper"),
+    weak("ZOOKEEPER_CLIENT_AUTH", "ssl.clientAuth", "none", "remove it (default: need)", "zookeeper"),
     weak("ZOOKEEPER_COMMANDS", "4lw.commands.whitelist", "*", "[srvr, mntr, ruok]", "zookeeper"),
-    weak("ZOOKEEPER_ADMIN_SERVER", "admin.enableServer", True, "leave it out: false", "zookeeper"),
+    weak("ZOOKEEPER_ADMIN_SERVER", "admin.enableServer", True, "remove it (default: false)", "zookeeper"),
     Mistake(
         "ZOOKEEPER_CLEAR",
         f"{SERVERS}/zookeeper_quorum_tls",
-        "leave it out: true",
+        "remove it (default: true)",
         variables=zookeeper(zookeeper_quorum_tls=False),
         inventory="stretch3",
     ),
     Mistake(
         "ZOOKEEPER_SUPER_DIGEST",
         f"{SERVERS}/zookeeper_java_options[DigestAuthenticationProvider.superDigest]",
-        "take it out",
+        "remove it",
         variables=zookeeper(
             zookeeper_java_options=["-Dzookeeper.DigestAuthenticationProvider.superDigest=super:{{ 'xQJm' }}="]
         ),

@@ -109,7 +109,7 @@ MISTAKES: tuple[Mistake, ...] = (
         },
     ),
     Mistake(
-        "JOB_NAME", "group spark_consumer/spark_job_jobs", "letters, figures", variables=job({**again(), "name": "a/b"})
+        "JOB_NAME", "group spark_consumer/spark_job_jobs", "letters, digits", variables=job({**again(), "name": "a/b"})
     ),
     Mistake(
         "JOB_MASTER",

@@ -37,7 +37,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKERS_LISTENER",
         f"{BROKERS}/kafka_inter_broker_listener",
-        "name REPLICATION",
+        "set it to REPLICATION",
         variables=kafka(kafka_inter_broker_listener="CLIENT"),
     ),
     Mistake(
@@ -67,7 +67,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADDRESS_LOCAL",
         "dc1-kafka1/client_address",
-        "of its interface",
+        "of its network interface",
         hosts={"198.18.1.21": "127.0.0.1"},
     ),
     Mistake(
@@ -79,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADVERTISED_INVALID",
         f"{LISTENERS}[CLIENT].advertised_address",
-        "stands in advertised_port",
+        "set another port in advertised_port",
         variables=kafka(kafka_listeners=listeners(advertised_address="kafka.example.org:9092")),
     ),
     Mistake(
@@ -92,7 +92,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LISTENER_NAME",
         f"{BROKERS}/kafka_listeners",
-        "alone, as CLIENT",
+        "as CLIENT",
         variables=kafka(
             site_listeners=[
                 {"name": "EX:TERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
@@ -102,7 +102,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADVERTISED_SHARED",
         f"{BROKERS}/site_listeners[MORE].advertised_address",
-        "one for all is for bootstrap.servers",
+        "one name for all is for bootstrap.servers",
         variables=kafka(
             site_listeners=[
                 {

@@ -20,7 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KAFKA_PROPERTY_VALUE",
         f"{BROKERS}/kafka_config[num.network.threads]",
-        "mend it, or leave it out",
+        "correct it, or remove it",
         variables=config("num.network.threads", 0),
     ),
     Mistake(
@@ -32,7 +32,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_PROPERTY_VALUE",
         f"{SERVERS}/zookeeper_config[syncLimit]",
-        "mend it, or leave it out",
+        "correct it, or remove it",
         variables=config("syncLimit", "five", "zookeeper"),
     ),
     Mistake(
@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CLIENT_PROPERTY_VALUE",
         f"{BROKERS}/kafka_client_properties[request.timeout.ms]",
-        "mend it, or leave it out",
+        "correct it, or remove it",
         variables=kafka(kafka_client_properties={"request.timeout.ms": "soon"}),
     ),
     Mistake(
@@ -56,13 +56,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KAFKA_MIGRATION",
         f"{BROKERS}/kafka_config[zookeeper.metadata.migration.enable]",
-        "take it out",
+        "remove it",
         variables=config("zookeeper.metadata.migration.enable", True),
     ),
     Mistake(
         "KAFKA_PROTOCOL",
         f"{BROKERS}/kafka_config[inter.broker.protocol.version]",
-        "leave it out",
+        "remove it",
         variables=config("inter.broker.protocol.version", "4.0"),
     ),
     Mistake(
@@ -88,13 +88,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_MULTIADDRESS",
         f"{SERVERS}/zookeeper_config[multiAddress.enabled]",
-        "the role sets the flag",
+        "the role then sets the flag",
         variables=config("multiAddress.enabled", True, "zookeeper"),
     ),
     Mistake(
         "ZOOKEEPER_RECONFIG",
         f"{SERVERS}/zookeeper_config[reconfigEnabled]",
-        "take it out",
+        "remove it",
         variables=config("reconfigEnabled", True, "zookeeper"),
     ),
 )

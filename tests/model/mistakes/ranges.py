@@ -9,7 +9,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "VALUE_TWICE",
         f"{BROKERS}/kafka_super_users",
-        "take one out",
+        "remove one",
         variables=kafka(kafka_super_users=["User:kafka-broker", "User:admin", "User:admin"]),
     ),
     Mistake(

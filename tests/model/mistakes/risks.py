@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RISK_IDLE",
         f"{BROKERS}/accept_risks",
-        "take it out",
+        "remove it",
         variables=kafka(accept_risks=["JMX_OPEN"]),
     ),
 )

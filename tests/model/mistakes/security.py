@@ -36,20 +36,20 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KEYSTORE_FORM",
         f"{BROKERS}/kafka_keystore_password",
-        "say it, from a vaulted file",
+        "set it, from a vaulted file",
         variables=kafka(kafka_keystore="/etc/kafka/tls/keystore.pfx"),
     ),
     Mistake(
         "AUTHORITY_UNKNOWN",
         "group all/infra_authority",
-        "name one: infra",
+        "use one of these: infra",
         variables={"all": {"infra_authority": "corporate"}},
     ),
-    Mistake("AUTHORITY_NONE", "group all/infra_trusted", "leave it out", variables={"all": {"infra_trusted": []}}),
+    Mistake("AUTHORITY_NONE", "group all/infra_trusted", "remove it", variables={"all": {"infra_trusted": []}}),
     Mistake(
         "CLIENTS_TRUSTED",
         "group all/infra_trusted",
-        "take clients out",
+        "remove clients",
         inventory="stretch3",
         variables={"all": {"infra_trusted": ["infra", "clients"]}},
     ),
@@ -124,7 +124,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OAUTHBEARER_URL",
         f"{BROKERS}/kafka_config[listener.name.client.sasl.oauthbearer.jwks.endpoint.url]",
-        "name it there",
+        "add it there",
         variables=config("listener.name.client.sasl.oauthbearer.jwks.endpoint.url", "https://login.example.org/keys"),
     ),
     Mistake(

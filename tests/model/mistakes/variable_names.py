@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LIST_REPLACED",
         "group kafka/kafka_listeners",
-        "take kafka_listeners out",
+        "remove kafka_listeners",
         variables=kafka(
             kafka_listeners="{{ standard_listeners }}",
             site_listeners=[{"name": "EXTRA", "address": "{{ client_address }}", "port": 9094, "protocol": "SSL"}],
@@ -145,7 +145,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "rack_b": {"site_firewall_rules": [{"port": 9101, "from": ["198.18.7.2"]}]},
         },
     ),
-    Mistake("VALUE_NONE", f"{BROKERS}/kafka_heap", "take the line out", variables=kafka(kafka_heap=None)),
+    Mistake("VALUE_NONE", f"{BROKERS}/kafka_heap", "remove the line", variables=kafka(kafka_heap=None)),
     Mistake(
         "FILE_RIVALS",
         "group_vars/kafka/more/b.yml/kafka_heap",
