@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Request
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import revert
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Snapshot
 
 FEW, MANY = 200, 2000
 BROKERS = {one: ("127.0.0.1", one) for one in (1, 2, 3)}
@@ -35,7 +35,7 @@ def test_a_cancel_of_many_moves(back: bool, admin: Admin) -> None:
         partitions = [Partition(Word("t"), one.number, 1, one.after, one.after) for one in moves]
         begun = Record("drain=9", (), None, tuple(moves))
         begun = begun.reversed(tuple(moves)) if back else begun
-        there = Seen(Metadata("c", 1, BROKERS, partitions), {1: "a", 2: "b", 3: "b"})
+        there = Snapshot(Metadata("c", 1, BROKERS, partitions), {1: "a", 2: "b", 3: "b"})
         return revert(CANCEL, there, {}, begun, admin)
 
     some, many = (calls(cancelled, count) for count in (FEW, MANY))

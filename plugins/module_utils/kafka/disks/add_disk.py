@@ -54,7 +54,7 @@ class Planned:
         return self.restart or self.interrupted or bool(self.work.left)
 
 
-def prepare(request: Request, there: snapshot.Seen, begun: Record | None) -> Planned:
+def prepare(request: Request, there: snapshot.Snapshot, begun: Record | None) -> Planned:
     """Return what a run will do. Raises Refused."""
     disk, partitions = request.disk, there.metadata.partitions
     reasons = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)
@@ -88,7 +88,7 @@ def _move(one: Partition, broker: int, sizes: Mapping[tuple[str, int], int]) -> 
     return Move(one.topic, one.number, others, (*others, broker), sizes.get((one.topic, one.number), 0))
 
 
-def no_room(disk: NewDisk, there: snapshot.Seen, behind: Sequence[Move]) -> list[str]:
+def no_room(disk: NewDisk, there: snapshot.Snapshot, behind: Sequence[Move]) -> list[str]:
     """Return refusals for log dirs without room for their replicas, by the sizes that the broker's host reports.
 
     Bytes that a replica has there already, after an interruption or on a repaired disk, are not counted again. If the

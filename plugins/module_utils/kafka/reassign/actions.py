@@ -63,7 +63,7 @@ def listed(headline: str, reasons: Sequence[str]) -> str:
     return f"{headline}, for {count}:" + "".join(f"\n- {reason}" for reason in reasons)
 
 
-def lines(record: Record, there: snapshot.Seen, moves: Sequence[Move]) -> list[str]:
+def lines(record: Record, there: snapshot.Snapshot, moves: Sequence[Move]) -> list[str]:
     """Return the lines of a plan: what is copied, how long it takes, what brokers hold before and after."""
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
     fewer = sum(len(move.after) < len(move.before) for move in moves)

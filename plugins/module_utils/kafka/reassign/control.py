@@ -55,7 +55,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def prepare(
-    request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+    request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what a run will do, None if there is nothing to do; `there` is the controller's view of the cluster.
 

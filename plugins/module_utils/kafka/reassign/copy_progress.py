@@ -73,7 +73,7 @@ def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tupl
     return there
 
 
-def look(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
+def measure(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
     """Note the bytes of each copy in `progress`; return why the copies cannot end at this rate, '' if they can."""
     passed = time - progress.at
     received, sent, names_of = Counter[int](), Counter[int](), dict[int, list[str]]()

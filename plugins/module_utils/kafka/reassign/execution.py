@@ -250,7 +250,7 @@ class Run:
         time, seen, before = waits.now(), self.progress, self.progress.bytes
         self.coming = copy_progress.copies(now.running, self.metadata)
         there = copy_progress.sizes(self.admin, self.coming, self.metadata)
-        self.short = copy_progress.look(seen, self.coming, there, self.record.rate, time)
+        self.short = copy_progress.measure(seen, self.coming, there, self.record.rate, time)
         done = sum(move.bytes for move in now.done)
         copied = done + sum(seen.has.values())
         # records that were written meanwhile are copied, too

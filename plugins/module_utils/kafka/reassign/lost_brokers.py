@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import feasibility
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.feasibility import DOWN, Failed, Outlook
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Seen, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Snapshot, named
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import Progress
 
 AWAY = 300.0
@@ -130,7 +130,7 @@ def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
     return lost_replicas
 
 
-def seen_offline(there: Seen, moves: Iterable[Move]) -> Failed:
+def seen_offline(there: Snapshot, moves: Iterable[Move]) -> Failed:
     """Return the replicas of these moves that are lost with an offline log dir, from a look at the cluster alone."""
     places, brokers = {move.place for move in moves}, there.metadata.brokers
     out = out_of_sync((one for one in there.metadata.partitions if (one.topic, one.number) in places), brokers)

@@ -26,7 +26,7 @@ WHEN_SOLVED_OR_CANCEL = f"{WHEN_SOLVED}, or revert the run with -e cancel=true"
 SET_FIRST = "; resources.yml sets it while the topic is declared with its present number of replicas"
 
 
-def too_few(admin: Admin, request: Request, there: snapshot.Seen, only: Collection[str] = ()) -> list[str]:
+def too_few(admin: Admin, request: Request, there: snapshot.Snapshot, only: Collection[str] = ()) -> list[str]:
     """Return why topics may not have the requested number of replicas: too few for their min.insync.replicas.
 
     `only` names the topics to check, all if it is empty. Raises AdminError.
@@ -41,14 +41,14 @@ def too_few(admin: Admin, request: Request, there: snapshot.Seen, only: Collecti
     ]
 
 
-def min_insync(admin: Admin, names: Collection[str], there: snapshot.Seen) -> dict[str, str | None]:
+def min_insync(admin: Admin, names: Collection[str], there: snapshot.Snapshot) -> dict[str, str | None]:
     """Return min.insync.replicas of the existing ones among these topics. Raises AdminError."""
     known = sorted({*names} & there.metadata.topics.keys())
     settings = topics.describe(admin, "TOPIC", known) if known else {}
     return {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
 
 
-def too_few_again(admin: Admin, there: snapshot.Seen, moves: Collection[Move]) -> list[str]:
+def too_few_again(admin: Admin, there: snapshot.Snapshot, moves: Collection[Move]) -> list[str]:
     """Return why a cancel may not remove replicas: a topic now needs more of them to accept writes.
 
     That a restart of one broker would stop writes is no reason, because it may have been so before. Raises AdminError.
@@ -66,7 +66,9 @@ def too_few_again(admin: Admin, there: snapshot.Seen, moves: Collection[Move]) -
     ]
 
 
-def resume(request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
+def resume(
+    request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record, admin: Admin
+) -> Work:
     """Return the rest of an interrupted run. Raises Refused, AdminError."""
     now = standing(begun, there.metadata, there.running)
     text = [f"resumes an interrupted run: {len(now.done)} of {len(begun.moves)} partitions are moved"]
@@ -90,7 +92,7 @@ def resume(request: Request, there: snapshot.Seen, declared: Mapping[int, Rack],
     return Work(made, text + lines(begun, there, left) + notes, left, canceled, roomless, full)
 
 
-def cannot_end(begun: Record, there: snapshot.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
+def cannot_end(begun: Record, there: snapshot.Snapshot, declared: Mapping[int, Rack], now: Standing) -> list[str]:
     """Return why the rest of a run cannot end: target or source brokers are down, offline, or not in the inventory."""
     left, under_way = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
     missing: dict[tuple[int, str, str], list[str]] = {}
@@ -115,7 +117,7 @@ def cannot_end(begun: Record, there: snapshot.Seen, declared: Mapping[int, Rack]
     return reasons + snapshot.unhealthy(there, under_way, begun.leaving)
 
 
-def notes_on_a_cancel(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
+def notes_on_a_cancel(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
     """Return notes on moves that cannot be reverted, or cannot be canceled, at present."""
     left = [*now.running, *now.waiting]
     unfinished = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
@@ -124,7 +126,7 @@ def notes_on_a_cancel(begun: Record, there: snapshot.Seen, now: Standing) -> lis
     return [f"note: {text}" for text in (*lost_brokers.notes_while_waiting(unfinished), *kept)]
 
 
-def without_room(there: snapshot.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
+def without_room(there: snapshot.Snapshot, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
     """Return moves that are skipped because disks are full, the full disks, and reasons to refuse the whole run.
 
     A cancel skips moves to disks that would be too full if it has anything else to do: canceling moves frees space.
@@ -138,7 +140,7 @@ def without_room(there: snapshot.Seen, now: Standing, back: bool) -> tuple[list[
     return [], [], texts
 
 
-def foreign_reassignments(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
+def foreign_reassignments(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
     """Return a refusal if another tool moves replicas. Reassignments that a cancel has yet to cancel are our own."""
     others = sorted(there.running.keys() - {move.place for move in begun.moves})
     turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
@@ -147,7 +149,7 @@ def foreign_reassignments(begun: Record, there: snapshot.Seen, now: Standing) ->
 
 
 def revert(
-    request: Request, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+    request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what reverts a run: reassignments under way are canceled, finished moves are undone. Raises Refused."""
     if begun is None:

@@ -30,7 +30,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Seen:
+class Snapshot:
     """The state of a cluster, as brokers reported it."""
 
     metadata: Metadata
@@ -61,12 +61,12 @@ class Seen:
         ]
 
 
-def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Seen:
+def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Snapshot:
     """Query the brokers for racks, log dirs and reassignments. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
     dirs = log_dirs(admin, metadata.brokers)
     lost = {one.broker: one.path for one in dirs if one.given_up}
-    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin), devices)
+    return Snapshot(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin), devices)
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
@@ -127,7 +127,7 @@ def lacking(
     return reasons
 
 
-def unhealthy(seen: Seen, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
+def unhealthy(seen: Snapshot, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
     """Return why no move may start, by the partitions that are not being reassigned; each reason once."""
     names_of: dict[str, list[str]] = {}
     others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in moving]
@@ -141,7 +141,7 @@ def moved_by_another_tool(names: Sequence[str]) -> str:
     return f"replicas of {named(names)} are being moved by another tool"
 
 
-def obstacles(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
+def obstacles(seen: Snapshot, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
     """Return why nothing may be moved now, whatever the request."""
     reasons = []
     if seen.running:
@@ -176,7 +176,7 @@ class Disk:
     coming: int = 0
 
 
-def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
+def disks_after(seen: Snapshot, moves: Iterable[Move]) -> list[Disk]:
     """Return the log dirs with the bytes that each would receive.
 
     A broker puts a new replica into the log dir with the fewest partitions. Replicas that are removed are not
@@ -239,7 +239,7 @@ def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
     return refusals
 
 
-def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
+def before_and_after(seen: Snapshot, moves: Sequence[Move]) -> list[str]:
     """Return a table of replicas, leaders and bytes of each broker before and after the moves, as lines."""
     then = {one.place: one.after for one in moves}
     held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
