@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import postgresql
 def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
     """Return the lines of pg_hba.conf that admit users."""
     try:
-        return postgresql.hba(users, sources)
+        return postgresql.hba_lines(users, sources)
     except ValueError as error:
         raise AnsibleFilterError(f"postgresql_users: {error}") from error
 
@@ -43,7 +43,7 @@ class FilterModule:
             "postgresql_hba": postgresql_hba,
             "postgresql_login": postgresql_login,
             "postgresql_plan": postgresql.plan,
-            "postgresql_restarting": postgresql.restarting,
-            "postgresql_settings": postgresql.lines,
+            "postgresql_restarting": postgresql.restart_lines,
+            "postgresql_settings": postgresql.config_lines,
             "postgresql_version": postgresql_version,
         }

@@ -1,4 +1,4 @@
-"""Times that come again, as OnCalendar of a systemd timer has them (systemd.time(7)). Pure."""
+"""Checks calendar expressions of systemd timers (OnCalendar, systemd.time(7))."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 PART = re.compile(rf"{NUMBER}(?:\.\.{NUMBER})?(?:/{NUMBER})?")
 DATE = re.compile(r"(?:([^-~]+)-)?([^-~]+)[-~]([^-~]+)")
 FROM_END = 28
-"""Days that are counted from the end of a month: no month has fewer."""
+"""The most days that may be counted from the end of a month: every month has this many."""
 EPOCH = date(1970, 1, 1)
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
 
 def faults(text: str) -> Iterator[str]:
-    """Yield what systemd would not take of a calendar expression, as `Sun 03:00` or `*-*-01 04:30 UTC`."""
+    """Yield why systemd would reject a calendar expression such as `Sun 03:00` or `*-*-01 04:30 UTC`."""
     if not re.fullmatch(r"[ -~]*\n?", text):
         breaks = "\n" in text or "\r" in text
-        yield "a line break: the timer has one line" if breaks else "neither letters nor blanks as keys type them"
+        yield "a line break: the timer has one line" if breaks else "a character that is not printable ASCII"
         return
     words = _words(text)
     if len(words) == 1 and (SHORT.fullmatch(words[0]) or re.fullmatch(r"@[0-9]{1,15}", words[0])):
@@ -46,30 +46,30 @@ def faults(text: str) -> Iterator[str]:
         yield from _date(words.pop(0))
     if words:
         yield from _time(words.pop(0))
-    yield from (f"{word}: stands behind the time, and is no timezone" for word in words)
+    yield from (f"{word}: after the time, and not a timezone" for word in words)
 
 
-def comes(text: str, today: date) -> bool:
-    """Tell whether a calendar expression without faults comes today or later: no month has 31 days of February."""
+def occurs(text: str, today: date) -> bool:
+    """Tell whether a valid calendar expression occurs today or later; a date such as 02-31 never occurs."""
     words = _words(text)
     if words and words[0].startswith("@"):
         return int(words[0][1:]) // 86400 >= (today - EPOCH).days
     weekdays = _weekdays(words.pop(0)) if words[0][0].isalpha() else frozenset(range(7))
-    found = DATE.fullmatch(words[0]) if words and ":" not in words[0] else None
-    if not found:
+    match = DATE.fullmatch(words[0]) if words and ":" not in words[0] else None
+    if not match:
         return True
-    year, month, day = found.groups()
-    ends = words[0][found.start(3) - 1] == "~"
+    year, month, day = match.groups()
+    ends = words[0][match.start(3) - 1] == "~"
     months = _numbers("month", month)
     return any(
-        one.weekday() in weekdays and one >= today
+        day_of_year.weekday() in weekdays and day_of_year >= today
         for number in sorted(_numbers("year", year or "*"))
-        for one in (_days_of(number, months, day, ends) if number >= today.year else ())
+        for day_of_year in (_days_of(number, months, day, ends) if number >= today.year else ())
     )
 
 
 def _days_of(year: int, months: Collection[int], day: str, ends: bool) -> Iterator[date]:
-    """Yield the dates of a year."""
+    """Yield the dates of a year; `ends` tells that days are counted from the end of the month."""
     for month in months:
         last = (date(year + month // 12, month % 12 + 1, 1) - timedelta(1)).day
         for number in _numbers("day", day, last if ends else 0):
@@ -78,12 +78,12 @@ def _days_of(year: int, months: Collection[int], day: str, ends: bool) -> Iterat
 
 
 def _numbers(kind: str, text: str, end: int = 0) -> set[int]:
-    """Return the numbers that a part of a date names; counted back from `end`, where that is one."""
+    """Return the numbers of a part of a date; with `end`, numbers are counted back from it."""
     low, high = RANGES[kind][0], int(RANGES[kind][1])
-    found: set[int] = set()
+    numbers: set[int] = set()
     for item in text.split(",") if text != "*" else ():
-        one = PART.fullmatch(item)
-        first, last, step = (int(number) if number else None for number in one.groups()) if one else (None,) * 3
+        match = PART.fullmatch(item)
+        first, last, step = (int(number) if number else None for number in match.groups()) if match else (None,) * 3
         if first is None:
             continue
         if kind == "year" and first < 100:
@@ -92,24 +92,24 @@ def _numbers(kind: str, text: str, end: int = 0) -> set[int]:
         if end:
             until = end + 1 - first if not step or last is not None else end
             first = end + 1 - (first if last is None else last)
-        found |= {*range(first, until + 1, step or 1)}
-    return found if text != "*" else {*range(low, high + 1)}
+        numbers |= {*range(first, until + 1, step or 1)}
+    return numbers if text != "*" else {*range(low, high + 1)}
 
 
 def _words(text: str) -> list[str]:
-    """Return the day, date and time of an expression, without its timezone."""
+    """Return weekday, date and time of an expression, without its timezone."""
     words = text.split()
     return words[:-1] if len(words) > 1 and _zone(words[-1]) else words
 
 
 def _weekdays(text: str) -> frozenset[int]:
-    """Return the days of the week of `Mon..Fri,Sun`, Monday is 0; all of a word as daily."""
-    found: set[int] = set()
+    """Return the days of the week of `Mon..Fri,Sun`, Monday is 0; all days for a word such as daily."""
+    weekdays: set[int] = set()
     for part in text.removesuffix(",").split(","):
         days = [DAY.fullmatch(name.lower()) for name in re.split(r"\.\.|-", part)]
-        ends = [(one.lastindex or 0) - 1 for one in days if one]
-        found |= {*range(ends[0], ends[-1] + 1)} if ends else {*range(7)}
-    return frozenset(found)
+        ends = [(match.lastindex or 0) - 1 for match in days if match]
+        weekdays |= {*range(ends[0], ends[-1] + 1)} if ends else {*range(7)}
+    return frozenset(weekdays)
 
 
 @cache
@@ -118,25 +118,25 @@ def _zones() -> frozenset[str]:
 
 
 def _zone(text: str) -> bool:
-    """Tell whether that is a timezone, or looks like one where this machine knows none."""
+    """Tell whether a text is a timezone, or looks like one if this machine has no list of timezones."""
     return text.upper() == "UTC" or (text in _zones() if _zones() else bool(ZONE.fullmatch(text)))
 
 
 def _days(text: str) -> Iterator[str]:
-    """Yield what is no day of the week, of `Mon..Fri,Sun`."""
+    """Yield what is wrong with days of the week such as `Mon..Fri,Sun`."""
     for part in text.removesuffix(",").split(","):
-        found = [(name, DAY.fullmatch(name.lower())) for name in re.split(r"\.\.|-", part)]
-        numbers = [one.lastindex or 0 for _, one in found if one]
-        yield from (f"{name or part}: no day of the week, as Sun" for name, one in found if not one)
-        if len(found) > 2 or numbers != sorted(numbers):
-            yield f"{part}: a week begins with Monday, and a range of its days has two ends"
+        ends = [(name, DAY.fullmatch(name.lower())) for name in re.split(r"\.\.|-", part)]
+        numbers = [match.lastindex or 0 for _, match in ends if match]
+        yield from (f"{name or part}: not a day of the week, such as Sun" for name, match in ends if not match)
+        if len(ends) > 2 or numbers != sorted(numbers):
+            yield f"{part}: not a range of two days, counted from Monday"
 
 
 def _date(text: str) -> Iterator[str]:
-    """Yield what is wrong with a date, of `2026-*-01` or `02~01`."""
+    """Yield what is wrong with a date such as `2026-*-01` or `02~01`."""
     found = DATE.fullmatch(text)
     if not found:
-        yield f"{text}: neither a date, as *-*-01, nor a time, as 03:00"
+        yield f"{text}: neither a date, such as *-*-01, nor a time, such as 03:00"
         return
     for kind, part in zip(("year", "month", "day"), found.groups(), strict=True):
         ends = kind == "day" and text[found.start(3) - 1] == "~"
@@ -144,35 +144,35 @@ def _date(text: str) -> Iterator[str]:
 
 
 def _time(text: str) -> Iterator[str]:
-    """Yield what is wrong with a time, of `03:00` or `*:0/15:00`."""
+    """Yield what is wrong with a time such as `03:00` or `*:0/15:00`."""
     parts = text.split(":")
     if not 2 <= len(parts) <= 3:
-        yield f"{text}: no time, as 03:00"
+        yield f"{text}: not a time, such as 03:00"
         return
     for kind, part in zip(("hour", "minute", "second"), parts, strict=False):
         yield from _parts(kind, part)
 
 
 def _parts(kind: str, text: str, end: int = 0) -> Iterator[str]:
-    """Yield what is wrong with a part of a date or time: `*`, or numbers, ranges and steps between commas.
+    """Yield what is wrong with a part of a date or time: `*`, or numbers, ranges and steps separated by commas.
 
-    `end` is the most that may be counted from the end of a month; 0 where nothing is.
+    `end` is the most days that may be counted from the end of a month, 0 if none are.
     """
     low, high = RANGES[kind][0], end or RANGES[kind][1]
-    counted = "counted from the end of a month, " if end else ""
+    counted = "counted from the end of a month " if end else ""
     for item in text.split(",") if text != "*" else ():
         found = PART.fullmatch(item)
         if not found or (kind != "second" and "." in item.replace("..", "")):
-            yield f"{item or text}: no {kind}; write *, 1, 1,3, 1..5 or 1/2"
+            yield f"{item or text}: invalid {kind}, write *, 1, 1,3, 1..5 or 1/2"
             continue
         first, last, step = (float(number) if number else None for number in found.groups())
         for number in (first, last):
             if number is not None and not low <= number <= high and not (kind == "year" and number < 100):
-                yield f"{item}: {counted}the {kind} is from {low} to {int(high)}"
+                yield f"{item}: {counted}the {kind} must be from {low} to {int(high)}"
         if last is not None and first is not None and last < first:
             yield f"{item}: ends before it begins"
         if step == 0:
-            yield f"{item}: comes back after nothing"
+            yield f"{item}: the step is 0"
         again = (first or 0) + (step or 0) * (-1 if end else 1)
         if step and last is None and not low <= again <= high and not (kind == "year" and again < 200):
-            yield f"{item}: ends before it comes back"
+            yield f"{item}: the step leads beyond the last {kind}"

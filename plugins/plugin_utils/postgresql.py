@@ -1,4 +1,4 @@
-"""What a list of users becomes on a PostgreSQL: who may connect from where, users, databases, rights."""
+"""Builds the files of a PostgreSQL server, and plans the changes of its users, databases and rights."""
 
 from __future__ import annotations
 
@@ -19,128 +19,136 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER
 
 User = Mapping[str, Any]
-Found = Mapping[str, Any]
+"""An entry of postgresql_users."""
+State = Mapping[str, Any]
+"""What a server answered to roles/postgresql/templates/question.sql.j2."""
 VERSION = re.compile("[1-9][0-9]?")
-"""A major version: it is part of paths and of a command."""
+"""A major version, which is part of paths and of a command."""
 RELEASES = {"debian 12": "15", "debian 13": "17", "ubuntu 22.04": "14", "ubuntu 24.04": "16"}
-"""The major version that a release has, as /etc/os-release names it."""
+"""The major version of PostgreSQL by release, named as in /etc/os-release."""
 ROUNDS = 4096
-"""Of SCRAM-SHA-256, as PostgreSQL's own (scram_iterations)."""
+"""Iterations of SCRAM-SHA-256: PostgreSQL's default of scram_iterations."""
 SCRAM = re.compile(r"SCRAM-SHA-256\$(\d+):([^$]+)\$([^:]+):(.+)")
-# What who works in a database has of it; its owner has all.
-WORKS = ("CONNECT", "TEMPORARY")
+# Rights of users who do not own a database; its owner has all rights.
+USER_RIGHTS = ("CONNECT", "TEMPORARY")
 
 
 @cache
 def definitions(version: str) -> dict[str, dict[str, Any]]:
-    """Return the settings of a major version by name, of the nearest one where it is not known."""
+    """Return the settings of a major version, by name; those of the nearest known version if it is not known."""
     known = {int(file.stem.partition("-")[2]): file for file in FOLDER.glob("postgresql-*.json")}
-    wanted = int(version) if VERSION.fullmatch(version) else max(known)
-    nearest = min(known, key=lambda number: (abs(number - wanted), number))
-    found: dict[str, dict[str, Any]] = json.loads(known[nearest].read_text(encoding="utf-8"))
-    return found
+    number = int(version) if VERSION.fullmatch(version) else max(known)
+    nearest = min(known, key=lambda other: (abs(other - number), other))
+    settings: dict[str, dict[str, Any]] = json.loads(known[nearest].read_text(encoding="utf-8"))
+    return settings
 
 
-def version_of(said: Any, release: str) -> str:
-    """Return the major version of a host: what is said, else that of its release, '' where none is known."""
-    return str(said or RELEASES.get(release, ""))
+def version_of(declared: Any, release: str) -> str:
+    """Return the major version of a host: the declared one, else that of its release, '' if that is not known."""
+    return str(declared or RELEASES.get(release, ""))
 
 
 def text_of(value: Any) -> str:
-    """Return a value as it stands in postgresql.conf, without quotes."""
+    """Return a value as postgresql.conf has it, without quotes."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return ",".join(map(text_of, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def lines(settings: Mapping[str, Any]) -> list[str]:
-    """Return the lines of postgresql.conf; what is null is left out."""
-    found = {name: text_of(value) for name, value in settings.items() if value is not None}
-    quoted = {name: text.replace("\\", "\\\\").replace("'", "''") for name, text in found.items()}
-    return [f"{name} = '{text}'" for name, text in sorted(quoted.items())]
+def config_lines(settings: Mapping[str, Any]) -> list[str]:
+    """Return the lines of postgresql.conf, sorted; settings that are null are skipped."""
+    texts = {name: text_of(value) for name, value in settings.items() if value is not None}
+    escaped = {name: text.replace("\\", "\\\\").replace("'", "''") for name, text in texts.items()}
+    return [f"{name} = '{text}'" for name, text in sorted(escaped.items())]
 
 
-def restarting(settings: Mapping[str, Any], version: str | int) -> list[str]:
-    """Return those lines that a running server does not take, by its own list; it takes those of extensions."""
+def restart_lines(settings: Mapping[str, Any], version: str | int) -> list[str]:
+    """Return the lines of settings that require a restart, by the server's list; those of extensions do not."""
     known = {name.lower(): spec for name, spec in definitions(str(version)).items()}
-    alone = {
+    at_start = {
         name: value for name, value in settings.items() if known.get(name.lower(), {}).get("context") == "postmaster"
     }
-    return lines(alone)
+    return config_lines(at_start)
 
 
-def hba(users: Sequence[User], sources: Sequence[str]) -> list[str]:
-    """Return a line of pg_hba.conf for each place that a user comes from. Raises ValueError for what is no address."""
+def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
+    """Return a line of pg_hba.conf for each address from which a user may log in.
+
+    `sources` are the addresses of users without `from`. Raises ValueError for an invalid address.
+    """
     return [
-        f"hostssl {quoted(user['database'])} {quoted(user['name'])} {network(place)} scram-sha-256"
+        f"hostssl {quoted(user['database'])} {quoted(user['name'])} {network(source)} scram-sha-256"
         for user in users
-        for place in (user["from"] if user.get("from") is not None else sources)
+        for source in (user["from"] if user.get("from") is not None else sources)
     ]
 
 
-def network(place: Any) -> IPv4Network | IPv6Network:
-    """Return where somebody may come from. Raises ValueError for what is no address, or names a zone of one host."""
-    found = ip_network(str(place))
-    if "%" in str(place):
-        raise ValueError(f"{place!r} names a zone, which each host has of its own")
-    return found
+def network(source: Any) -> IPv4Network | IPv6Network:
+    """Return an address or a subnet as a network. Raises ValueError if it is neither, or has a zone of one host."""
+    parsed = ip_network(str(source))
+    if "%" in str(source):
+        raise ValueError(f"{source!r} contains a zone, which has another meaning on each host")
+    return parsed
 
 
-def owns(user: User) -> bool:
-    """Tell whether a user is the owner of the database, also where that is said as a text."""
+def is_owner(user: User) -> bool:
+    """Tell whether a user owns the database; `owner` may also be a text such as yes."""
     return bool(boolean(user.get("owner") or False, strict=False))
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL and pg_hba.conf read it, whatever is in it."""
+    """Return a name in double quotes for SQL and pg_hba.conf; it may contain any character."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def hashed(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
-    """Return what PostgreSQL keeps of a password (RFC 5802), so that the password itself is never sent to it."""
+def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
+    """Return the hash that PostgreSQL stores (RFC 5802), so that the password itself is never sent to the server."""
     prepared = password if password.isascii() else unicodedata.normalize("NFKC", password)
     salted = hashlib.pbkdf2_hmac("sha256", prepared.encode(), salt, rounds)
     client = hmac.digest(salted, b"Client Key", "sha256")
     parts = [salt, hashlib.sha256(client).digest(), hmac.digest(salted, b"Server Key", "sha256")]
-    shown = [base64.b64encode(part).decode() for part in parts]
-    return f"SCRAM-SHA-256${rounds}:{shown[0]}${shown[1]}:{shown[2]}"
+    texts = [base64.b64encode(part).decode() for part in parts]
+    return f"SCRAM-SHA-256${rounds}:{texts[0]}${texts[1]}:{texts[2]}"
 
 
-def holds(kept: str | None, password: str) -> bool:
-    """Tell whether what a server keeps is of this password."""
-    found = SCRAM.fullmatch(kept or "")
-    return found is not None and hashed(password, base64.b64decode(found[2]), int(found[1])) == kept
+def matches(stored: str | None, password: str) -> bool:
+    """Tell whether the hash that a server stores is that of a password."""
+    match = SCRAM.fullmatch(stored or "")
+    return match is not None and scram_hash(password, base64.b64decode(match[2]), int(match[1])) == stored
 
 
-def plan(users: Sequence[User], found: Found) -> dict[str, list[Any]]:
-    """Return what lacks on a server: `users` {name, hash}, `databases` {name, owner}, and `rights`, statements.
+def plan(users: Sequence[User], state: State) -> dict[str, list[Any]]:
+    """Return what to create or change: `users` {name, hash}, `databases` {name, owner}, and `rights` (statements).
 
-    `found` is the server's answer to roles/postgresql/templates/question.sql.j2, {} where it has not been asked.
+    `state` is {} if the server has not been asked.
     """
-    there, databases = found.get("users") or {}, found.get("databases") or {}
-    lacking = [
-        {"name": user["name"], "hash": hashed(user["password"], os.urandom(16))}
+    existing, databases = state.get("users") or {}, state.get("databases") or {}
+    changed = [
+        {"name": user["name"], "hash": scram_hash(user["password"], os.urandom(16))}
         for user in users
-        if not there.get(user["name"], {}).get("plain")
-        or not holds(there[user["name"]].get("password"), user["password"])
+        if not existing.get(user["name"], {}).get("plain")
+        or not matches(existing[user["name"]].get("password"), user["password"])
     ]
-    owners = {user["database"]: user["name"] for user in users if owns(user)}
-    made = [
+    owners = {user["database"]: user["name"] for user in users if is_owner(user)}
+    created = [
         {"name": name, "owner": owner}
         for name, owner in owners.items()
         if (databases.get(name) or {}).get("owner") != owner
     ]
     rights = [text for name in owners for text in _rights(name, users, (databases.get(name) or {}).get("rights"))]
-    return {"users": lacking, "databases": made, "rights": rights}
+    return {"users": changed, "databases": created, "rights": rights}
 
 
 def _rights(database: str, users: Sequence[User], held: Sequence[str] | None) -> list[str]:
-    """Return the statements after which a database has what is declared; a new one lets in everybody."""
-    there = {"PUBLIC CONNECT", "PUBLIC TEMPORARY"} if held is None else {*held}
-    found = []
-    if any(entry.startswith("PUBLIC ") for entry in there):
-        found.append(f"REVOKE ALL ON DATABASE {quoted(database)} FROM PUBLIC")
-    for user in (user for user in users if user["database"] == database and not owns(user)):
-        if lacking := [right for right in WORKS if f"{user['name']} {right}" not in there]:
-            found.append(f"GRANT {', '.join(lacking)} ON DATABASE {quoted(database)} TO {quoted(user['name'])}")
-    return found
+    """Return the statements that grant the declared rights of a database, and revoke those of PUBLIC.
+
+    `held` are its rights, None if the database is new: PUBLIC may then connect to it.
+    """
+    existing = {"PUBLIC CONNECT", "PUBLIC TEMPORARY"} if held is None else {*held}
+    statements = []
+    if any(entry.startswith("PUBLIC ") for entry in existing):
+        statements.append(f"REVOKE ALL ON DATABASE {quoted(database)} FROM PUBLIC")
+    for user in (user for user in users if user["database"] == database and not is_owner(user)):
+        if missing := [right for right in USER_RIGHTS if f"{user['name']} {right}" not in existing]:
+            statements.append(f"GRANT {', '.join(missing)} ON DATABASE {quoted(database)} TO {quoted(user['name'])}")
+    return statements

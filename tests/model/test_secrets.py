@@ -112,7 +112,7 @@ def test_what_a_unit_would_show_of_a_file_that_is_encrypted(tmp_path: Path) -> N
     password = ("--vault-password-file", str(tmp_path / "password"))
     encrypt(tmp_path / "password", *(inventory / "group_vars" / group / "z.yml" for group in ("kafka", "spark")))
     done = preflight(inventory, *password)
-    assert re.findall(r"(\w+_SECRET) group (\S+): stands on the vault", done.stdout) == [
+    assert re.findall(r"(\w+_SECRET) group (\S+): the value comes from the vault", done.stdout) == [
         ("OPTION_SECRET", "kafka/kafka_java_options"),
         ("UNIT_SECRET", "spark/spark_job_unit_overrides[Service][Environment]"),
     ], done.stdout

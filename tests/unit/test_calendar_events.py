@@ -1,8 +1,8 @@
-"""Which times that come again systemd takes (systemd.time(7), each as `systemd-analyze calendar` says of Debian 12)."""
+"""Which calendar expressions systemd accepts (systemd.time(7)): each as `systemd-analyze calendar` of Debian 12."""
 
 from datetime import date
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import faults, occurs
 
 GOOD = (
     "Sun 03:00",
@@ -33,33 +33,33 @@ GOOD = (
 )
 BAD = (
     ("", "no time"),
-    ("Sonntag 03:00", "Sonntag: no day of the week"),
-    ("Sun 25:00", "25: the hour is from 0 to 23"),
-    ("Sun 03:60", "60: the minute is from 0 to 59"),
+    ("Sonntag 03:00", "Sonntag: not a day of the week"),
+    ("Sun 25:00", "25: the hour must be from 0 to 23"),
+    ("Sun 03:60", "60: the minute must be from 0 to 59"),
     ("1380", "neither a date"),
-    ("every sunday", "every: no day of the week"),
+    ("every sunday", "every: not a day of the week"),
     ("0 3 * * 0", "neither a date"),
-    ("*-13-01", "13: the month is from 1 to 12"),
+    ("*-13-01", "13: the month must be from 1 to 12"),
     ("*-*-5..3", "5..3: ends before it begins"),
-    ("*:0/0", "0/0: comes back after nothing"),
-    ("03:00:00:00", "no time, as 03:00"),
-    ("03:1.5", "1.5: no minute"),
-    ("Sun 03:00 often", "often: stands behind the time"),
-    ("Mon,,Sun 03:00", "no day of the week"),
-    ("Fri..Mon 03:00", "Fri..Mon: a week begins with Monday"),
-    ("1969-01-01", "the year is from 1970"),
-    ("03:00 Nowhere/City", "no timezone"),
-    ("03:", "no minute"),
+    ("*:0/0", "0/0: the step is 0"),
+    ("03:00:00:00", "not a time, such as 03:00"),
+    ("03:1.5", "1.5: invalid minute"),
+    ("Sun 03:00 often", "often: after the time"),
+    ("Mon,,Sun 03:00", "not a day of the week"),
+    ("Fri..Mon 03:00", "Fri..Mon: not a range of two days"),
+    ("1969-01-01", "the year must be from 1970"),
+    ("03:00 Nowhere/City", "not a timezone"),
+    ("03:", "invalid minute"),
     ("Sun\n03:00", "a line break: the timer has one line"),
     ("\nSun 03:00", "a line break"),
-    ("Sun\t03:00", "neither letters nor blanks as keys type them"),
-    ("Mon\u00a003:00", "neither letters nor blanks as keys type them"),
-    ("*-02~30", "30: counted from the end of a month, the day is from 1 to 28"),
+    ("Sun\t03:00", "not printable ASCII"),
+    ("Mon\u00a003:00", "not printable ASCII"),
+    ("*-02~30", "30: counted from the end of a month the day must be from 1 to 28"),
     ("@" + "9" * 5000, "neither a date"),
-    ("*-04-31/2", "31/2: ends before it comes back"),
+    ("*-04-31/2", "31/2: the step leads beyond the last day"),
 )
-# As systemd-analyze says it on 2026-11-25: when it comes next, or never.
-COMES = (
+# As systemd-analyze reported on 2026-11-25: when it occurs next, or never.
+OCCURS = (
     "Sun 03:00",
     "daily",
     "*:0/15",
@@ -95,17 +95,17 @@ NEVER = (
 )
 
 
-def test_taken() -> None:
-    assert {text: [*faults(text)] for text in GOOD + COMES + NEVER if [*faults(text)]} == {}
+def test_accepted() -> None:
+    assert {text: [*faults(text)] for text in GOOD + OCCURS + NEVER if [*faults(text)]} == {}
 
 
-def test_not_taken() -> None:
+def test_rejected() -> None:
     assert [(text, why, [*faults(text)]) for text, why in BAD if why not in "; ".join(faults(text))] == []
 
 
-def test_events_that_never_come_are_told_from_the_others() -> None:
+def test_events_that_never_occur() -> None:
     day = date(2026, 11, 25)
-    assert [text for text in GOOD + COMES + NEVER if comes(text, day) is (text in NEVER)] == []
+    assert [text for text in GOOD + OCCURS + NEVER if occurs(text, day) is (text in NEVER)] == []
 
 
 def test_a_line_break_at_the_end_is_yamls() -> None:

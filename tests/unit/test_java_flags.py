@@ -1,4 +1,4 @@
-"""What is said of options of Java is what the Java here does; the lists are those that Java and systemd print."""
+"""Preflight accepts the options that the local Java accepts; the lists are those that Java and systemd print."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 import unit_settings
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.drop_ins import known as settings
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.java_flags import judged
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.java_flags import findings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +21,7 @@ def here() -> tuple[str, java_options.Flags]:
 
 
 def test_the_list_has_every_flag_of_this_java(here: tuple[str, java_options.Flags]) -> None:
-    """And says of each what it says; the text holds what was read of it."""
+    """With the same category and type; the file contains what was read from it."""
     release, flags = here
     text = java_options.FILE.read_text(encoding="utf-8")
     known = java_options.read(text)
@@ -29,8 +29,8 @@ def test_the_list_has_every_flag_of_this_java(here: tuple[str, java_options.Flag
     assert java_options.as_text(known) == text
 
 
-# Two that Java takes; a number with a unit, a misspelt name, a size with a wrong unit, a flag that Java has no more, a
-# flag that needs another, a heap that is no size.
+# Two valid options; a number with a unit, a misspelt name, a size with a wrong unit, a removed flag, a flag that
+# requires another, a heap that is not a size.
 OPTIONS = [
     "-XX:+UseZGC",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -46,12 +46,12 @@ OPTIONS = [
 @pytest.mark.parametrize("option", OPTIONS)
 def test_what_java_refuses_is_refused(option: str, here: tuple[str, java_options.Flags]) -> None:
     done = subprocess.run(["java", option, "-version"], capture_output=True, text=True)
-    said = [code for code, _, _, warning in judged(option, (here[0],), frozenset()) if not warning]
-    assert bool(said) == bool(done.returncode), (said, done.stderr)
+    rejected = [kind for kind, _ in findings(option, (here[0],), frozenset()) if not kind.warning]
+    assert bool(rejected) == bool(done.returncode), (rejected, done.stderr)
 
 
 def test_settings_that_our_units_say_are_known() -> None:
-    """Those of a newer systemd that the list lacks are warned of alone."""
+    """The list has each setting of our units; a setting that it does not have causes a warning."""
     written = set()
     for file in (ROOT / "roles").glob("*/templates/**/*service*"):
         for path in [file] if file.is_file() else file.iterdir():

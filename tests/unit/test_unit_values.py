@@ -1,4 +1,4 @@
-"""Which values of a unit's settings are taken: as systemd itself takes them, where it is there to be asked."""
+"""Preflight accepts the values of unit settings that systemd accepts; systemd itself is asked if it is installed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import rejected_values
 
-TAKEN = (
+ACCEPTED = (
     "NUMAMask=all",
     "NUMAMask=0-1",
     "NUMAMask=0-1,",
@@ -59,7 +59,7 @@ TAKEN = (
     "IOSchedulingPriority=7",
     "OOMScoreAdjust=-900",
 )
-LEFT_OUT = (
+IGNORED = (
     "NUMAMask=numa",
     "CPUAffinity=all",
     "CPUAffinity=0 - 3",
@@ -82,25 +82,25 @@ LEFT_OUT = (
 )
 
 
-def taken(line: str) -> bool:
-    """Tell whether a line of a unit is no mistake."""
+def accepted(line: str) -> bool:
+    """Tell whether preflight accepts a line of a unit."""
     key, _, value = line.partition("=")
-    return not list(value_faults(key, value))
+    return not list(rejected_values(key, value))
 
 
-def test_taken() -> None:
-    assert [line for line in TAKEN if not taken(line)] == []
+def test_accepted() -> None:
+    assert [line for line in ACCEPTED if not accepted(line)] == []
 
 
-def test_left_out() -> None:
-    assert [line for line in LEFT_OUT if taken(line)] == []
+def test_ignored() -> None:
+    assert [line for line in IGNORED if accepted(line)] == []
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
 def test_systemd_says_the_same(tmp_path: Path) -> None:
-    units = {tmp_path / f"t{number}.service": line for number, line in enumerate((*TAKEN, *LEFT_OUT))}
+    units = {tmp_path / f"t{number}.service": line for number, line in enumerate((*ACCEPTED, *IGNORED))}
     for unit, line in units.items():
         unit.write_text(f"[Service]\nExecStart=/bin/true\n{line}\n")
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True)
     said = {Path(name) for name in re.findall(r"^(/\S+):3: ", done.stderr, re.MULTILINE)}
-    assert [line for unit, line in units.items() if unit in said] == list(LEFT_OUT), done.stderr
+    assert [line for unit, line in units.items() if unit in said] == list(IGNORED), done.stderr

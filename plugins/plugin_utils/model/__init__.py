@@ -208,7 +208,7 @@ RULES: tuple[Rule, ...] = (
     jvm.flags,
     jvm.of_jobs,
     jvm.collectors,
-    jvm.strangers,
+    jvm.open_options,
     units.timeouts,
     units.milliseconds,
     units.log_levels,

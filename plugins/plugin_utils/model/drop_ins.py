@@ -1,4 +1,4 @@
-"""Rules on drop-ins of units: what the role owns stays the role's, and the service can start and do its work in it."""
+"""Rules on drop-ins of units: they leave settings of the role alone, and the service can start and work with them."""
 
 from __future__ import annotations
 
@@ -16,112 +16,179 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import rejected_values
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet, v6, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# What a unit of ours is. Another value makes it another service.
+UNIT_OWNED = ProblemKind("UNIT_OWNED", "the role sets it", "remove it")
+UNIT_OWNED_COMMAND = UNIT_OWNED.variant(message="the role sets it: it writes the command")
+UNIT_OWNED_USER = UNIT_OWNED.variant(message="the role sets it: files and certificates belong to the role's user")
+UNIT_OWNED_STATE = UNIT_OWNED.variant(
+    message="the role sets it: systemd would report the service as running, or as stopped, when it is not"
+)
+UNIT_OWNED_ROOT = UNIT_OWNED.variant(message="the role sets it: the files of the service are not in there")
+# Settings of the role; with another value the unit would be another service.
 OWNED = {
-    **dict.fromkeys(("ExecStart", "ExecStop"), "the role writes the command"),
-    **dict.fromkeys(("User", "Group", "DynamicUser"), "its files and certificates are those of the role's user"),
+    **dict.fromkeys(("ExecStart", "ExecStop"), UNIT_OWNED_COMMAND),
+    **dict.fromkeys(("User", "Group", "DynamicUser"), UNIT_OWNED_USER),
     **dict.fromkeys(("Type", "NotifyAccess", "PIDFile", "BusName", "RemainAfterExit", "GuessMainPID", "KillMode",
-                     "KillSignal"), "systemd would take it for running, or for ended, when it is not"),
-    **dict.fromkeys(("RootDirectory", "RootImage", "ChrootDirectory"), "its files are not in there"),
+                     "KillSignal"), UNIT_OWNED_STATE),
+    **dict.fromkeys(("RootDirectory", "RootImage", "ChrootDirectory"), UNIT_OWNED_ROOT),
 }  # fmt: skip
-# Inputs that say the same: by the setting, what the input's name ends with.
+# Settings that an input of the role sets, and the end of the input's name.
 INPUTS = {"LimitNOFILE": "limit_nofile", "TimeoutStopSec": "stop_timeout", "MemoryMax": "memory_max"}
-# What ends a service that does well.
+
+UNIT_INPUT = ProblemKind("UNIT_INPUT", "{input} sets it already", "remove it, and set {input}")
+UNIT_STOPS = ProblemKind("UNIT_STOPS", "a service that fails would stay down", "remove it: the default is on-failure")
+UNIT_STOPS_START_LIMIT = UNIT_STOPS.variant(
+    message="after some failed starts systemd would not start the service any more", advice="remove it"
+)
+UNIT_STOPS_RUNTIME = UNIT_STOPS.variant(
+    message="systemd would stop the service after this time, again and again", advice="remove it"
+)
+UNIT_STOPS_WATCHDOG = UNIT_STOPS.variant(
+    message="the service does not report to a watchdog, which would kill it again and again", advice="remove it"
+)
+UNIT_STOPS_NETWORK = UNIT_STOPS.variant(message="the service could not connect to any host", advice="remove it")
+UNIT_STOPS_NO_ADDRESS = UNIT_STOPS_NETWORK.variant(
+    advice="remove it, or list the hosts to which the service connects in IPAddressAllow"
+)
+UNIT_STOPS_EXECUTE = UNIT_STOPS.variant(
+    message="Java writes the code that it runs, and would not start", advice="remove it"
+)
+UNIT_STOPS_TASKS = UNIT_STOPS.variant(
+    message="threads are tasks, and the service needs more of them to start", advice="use {usual}, or remove it"
+)
+UNIT_STOPS_PATH = UNIT_STOPS.variant(
+    message="the service writes to {path}, which would not be writable", advice="remove it"
+)
+UNIT_STOPS_WRITABLE = UNIT_STOPS.variant(
+    message="an empty entry resets the list of paths to which the service may write", advice="remove it"
+)
+# Settings that stop a healthy service.
 ENDING = {
-    "RuntimeMaxSec": "systemd would end the service after that time, again and again",
-    "WatchdogSec": "nothing here feeds the watchdog, which would kill the service again and again",
-    "PrivateNetwork": "the service would reach nobody",
-    "MemoryDenyWriteExecute": "Java writes the code that it runs, and would not start",
+    "RuntimeMaxSec": UNIT_STOPS_RUNTIME,
+    "WatchdogSec": UNIT_STOPS_WATCHDOG,
+    "PrivateNetwork": UNIT_STOPS_NETWORK,
+    "MemoryDenyWriteExecute": UNIT_STOPS_EXECUTE,
 }
 RESTARTS = ("always", "on-failure")
-# Threads that a JVM begins with, and some more: of a broker more than a hundred. A database has a process for each
-# connection, as many as the site says.
+# Minimum of TasksMax: the threads with which a JVM starts (a broker has more than a hundred), and some more. A database
+# has a process for each connection, whose number the site sets.
 LEAST_TASKS = {"kafka": 256, "zookeeper": 128, "spark": 256}
-GIVES_UP = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
-# Scripts of the products read these; the units run java itself.
+START_LIMITS = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
+# Only the products' scripts read these variables; the units run java itself.
 SCRIPTS = re.compile(
     r"(KAFKA_(HEAP|JVM_PERFORMANCE|GC_LOG|LOG4J|JMX)?_?OPTS|JMX_PORT|LOG_DIR|JAVA_HOME|CLASSPATH|JAVA_OPTS|EXTRA_ARGS"
     r"|(SERVER_)?JVMFLAGS|ZK_SERVER_HEAP|ZOO_LOG_DIR|SPARK_DRIVER_MEMORY)=.*",
     re.DOTALL,
 )
-# What keeps a service that is taken over from the rest of its host.
+# Settings that protect the host from a compromised service.
 SANDBOX = (
     "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectKernelTunables",
     "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups", "ProtectClock", "RestrictSUIDSGID",
     "RestrictRealtime", "RestrictNamespaces", "LockPersonality",
 )  # fmt: skip
-SHUT = ("ReadOnlyPaths", "InaccessiblePaths", "TemporaryFileSystem", "NoExecPaths")
-OWN = 256 * 2**20  # what a JVM needs besides its heap at the least
+READ_ONLY = ("ReadOnlyPaths", "InaccessiblePaths", "TemporaryFileSystem", "NoExecPaths")
+BESIDES_HEAP = 256 * 2**20  # the minimum that a JVM needs besides its heap
 SIZE = re.compile(r"\d+ *[KMGTPE]?")  # as systemd reads it
 NO = ("", "no", "false", "off", "0", "infinity", "none")
+
+SANDBOX_OPEN = ProblemKind(
+    "SANDBOX_OPEN",
+    "a compromised service could change more of its host",
+    "remove it, and list further writable paths in ReadWritePaths",
+)
+SANDBOX_OPEN_CAPABILITIES = SANDBOX_OPEN.variant(
+    message="more privileges than the service needs, close to those of root", advice="remove it"
+)
+UNIT_SETTING = ProblemKind(
+    "UNIT_SETTING", "systemd has no such setting in [{section}], and ignores it", "did you mean {near}?"
+)
+UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="put it into {other}")
+UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct it, or remove it")
+UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write it like 12G")
+UNIT_MEMORY_LOW = UNIT_MEMORY.variant(
+    message="less than the JVM needs ({parts}, and memory besides): the kernel would kill it",
+    advice="raise it above {needed}G, or lower {heap}",
+)
+UNIT_MEMORY_LOW_DATABASE = UNIT_MEMORY_LOW.variant(
+    message="less than the server needs ({parts}, and memory besides): the kernel would kill it"
+)
+UNIT_ENVIRONMENT = ProblemKind(
+    "UNIT_ENVIRONMENT", "only scripts read {name}, and the unit runs none", "remove it, and use {input}"
+)
+UNIT_ENVIRONMENT_JAVA = UNIT_ENVIRONMENT.variant(message="the role sets which java the unit runs")
+UNIT_ENVIRONMENT_CLASS_PATH = UNIT_ENVIRONMENT.variant(message="the unit sets its own class path, which overrides it")
+Finding = tuple[ProblemKind, dict[str, Any]]
+"""What is wrong, and the details of the message."""
 
 
 @cache
 def known() -> Mapping[str, Sequence[str]]:
-    """Return the settings of each section that systemd knows (packaging/unit_settings.py)."""
-    found: dict[str, list[str]] = json.loads((FOLDER / "systemd.json").read_text(encoding="utf-8"))
-    return found
+    """Return the settings that systemd knows, by section (packaging/unit_settings.py)."""
+    sections: dict[str, list[str]] = json.loads((FOLDER / "systemd.json").read_text(encoding="utf-8"))
+    return sections
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Every setting of a drop-in is one of systemd's, and leaves the service what it is."""
+    """Settings of drop-ins are known to systemd, and do not change what the service is."""
     for machine in model.functional:
         for name, sections in overrides(machine):
-            function = next((one for one in functions().values() if name == f"{one.prefix}_unit_overrides"), None)
-            for section, told in sections.items():
-                if section in SECTIONS and isinstance(told, Mapping):
-                    for key, value in told.items():
-                        for code, wrong, advice, warning in _wrong(model, machine, function, section, str(key), value):
-                            place = f"{name}[{section}][{key}]"
-                            yield machine.problem(place, code, value, wrong, advice, warning=warning)
+            function = next((item for item in functions().values() if name == f"{item.prefix}_unit_overrides"), None)
+            for section, values in sections.items():
+                if section in SECTIONS and isinstance(values, Mapping):
+                    for key, value in values.items():
+                        place = f"{name}[{section}][{key}]"
+                        for kind, details in _findings(model, machine, function, section, str(key), value):
+                            strange = kind is UNIT_SETTING_STRANGE or None
+                            yield machine.report(kind, place, value, warning=strange, **details)
 
 
 def alone(model: Model) -> Iterator[Problem]:
-    """A service may speak to somebody, whatever of its drop-ins says so."""
+    """A service may connect to some hosts, also when several drop-ins of its unit are combined."""
     for machine in model.functional:
-        found = {said[0]: said[1] for layers in _units(machine) if (said := _denied(machine, layers))}
-        for place, value in found.items():
-            wrong, advice = "the service would reach nobody", "take it out, or name in IPAddressAllow whom it speaks to"
-            yield machine.problem(place, "UNIT_STOPS", value, wrong, advice)
+        denials = {denial[0]: denial[1] for layers in _units(machine) if (denial := _denied(machine, layers))}
+        for place, value in denials.items():
+            yield machine.report(UNIT_STOPS_NO_ADDRESS, place, value)
 
 
 def _units(machine: Machine) -> Iterator[list[tuple[str, Mapping[Any, Any]]]]:
-    """Yield the drop-ins of each unit as systemd reads them, by where they are said: a job's after those of all."""
-    told, of_all = dict(overrides(machine)), f"{functions()['spark'].prefix}_unit_overrides"
+    """Yield the drop-ins of each unit in the order in which systemd reads them, each with its variable.
+
+    The drop-in of one job follows that of all jobs.
+    """
+    drop_ins, of_all = dict(overrides(machine)), f"{functions()['spark'].prefix}_unit_overrides"
     jobs = [f"spark_job_jobs[{entry.get('name')}].unit_overrides" for entry in machine.inputs.entries("spark_job_jobs")]
-    yield from ([(name, told[name])] for name in told if name not in jobs and not (jobs and name == of_all))
-    yield from ([(name, told[name]) for name in (of_all, job) if name in told] for job in jobs)
+    yield from ([(name, drop_ins[name])] for name in drop_ins if name not in jobs and not (jobs and name == of_all))
+    yield from ([(name, drop_ins[name]) for name in (of_all, job) if name in drop_ins] for job in jobs)
 
 
 def _denied(machine: Machine, layers: Sequence[tuple[str, Mapping[Any, Any]]]) -> tuple[str, Any] | None:
-    """Return where everybody is denied to a unit that allows nobody, and what is written there."""
-    denied, allowed, found = list[str](), list[str](), None
+    """Return the place and value of IPAddressDeny if it denies every address to a unit that allows none."""
+    denied, allowed, place = list[str](), list[str](), None
     for name, sections in layers:
-        told = sections.get("Service")
-        for key, value in told.items() if isinstance(told, Mapping) else ():
+        service = sections.get("Service")
+        for key, value in service.items() if isinstance(service, Mapping) else ():
             if key == "IPAddressAllow":
                 allowed = _added(allowed, value)
             elif key == "IPAddressDeny":
-                denied, found = _added(denied, value), (f"{name}[Service][{key}]", value)
-    return found if _everybody(denied, machine.addresses) and not allowed else None
+                denied, place = _added(denied, value), (f"{name}[Service][{key}]", value)
+    return place if _everybody(denied, machine.addresses) and not allowed else None
 
 
 def _added(before: Sequence[str], value: Any) -> list[str]:
-    """Return the words of a setting that adds up; an empty entry takes away what is there."""
-    found = list(before)
+    """Return the words of a setting whose entries accumulate; an empty entry resets them."""
+    words = list(before)
     for text in value if isinstance(value, (list, tuple)) else [value]:
-        words = [] if text is None else str(text).split()
-        found = [*found, *words] if words else []
-    return found
+        added = [] if text is None else str(text).split()
+        words = [*words, *added] if added else []
+    return words
 
 
 def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
-    """Tell whether networks are all of what a host's addresses are among, of IPv4 or of IPv6."""
+    """Tell whether networks cover all addresses of IPv4 or IPv6, of the versions that a host uses."""
     networks = [network for word in words if (network := subnet(word))]
     old = [network for network in networks if isinstance(network, IPv4Network)]
     new = [network for network in networks if isinstance(network, IPv6Network)]
@@ -130,63 +197,69 @@ def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
     return "any" in words or complete.issuperset({6 if v6(address) else 4 for address in addresses or [""]})
 
 
-def _wrong(
+def _findings(
     model: Model, machine: Machine, function: Function | None, section: str, key: str, value: Any
-) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield code, what is wrong, advice and whether it is a warning.
+) -> Iterator[Finding]:
+    """Yield what is wrong with one setting.
 
-    Without a function it is the drop-in of one job, which says for that one what inputs say for all; its memory is
-    judged with the job (jobs.py).
+    Without a function it is in the drop-in of one job, which may override inputs of all jobs; the memory of a job is
+    checked with the job (jobs.py).
     """
     texts = [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
-    on = any(text.strip().lower() not in NO for text in texts)
-    least = LEAST_TASKS.get(function.name if function else "spark", 0)
-    own = f"{function.prefix}_{INPUTS.get(key)}" if function else ""
+    variable = f"{function.prefix}_{INPUTS.get(key)}" if function else ""
     if not key.startswith("X-") and key not in known()[section]:
         yield _unknown(section, key)
     elif key in OWNED:
-        yield "UNIT_OWNED", f"belongs to the role: {OWNED[key]}", "take it out", False
-    elif own in machine.inputs.defaults:
-        yield "UNIT_INPUT", f"{own} says it already", f"take it out, and set {own}", False
-    elif key == "Restart" and texts[-1] not in RESTARTS:
-        yield "UNIT_STOPS", "a service that failed would stay down", "take it out: on-failure", False
-    elif key in GIVES_UP and texts[-1] not in ("0", "none"):
-        yield "UNIT_STOPS", "after some failed starts systemd would give the service up", "take it out", False
-    elif key in ENDING and on:
-        yield "UNIT_STOPS", ENDING[key], "take it out", False
+        yield OWNED[key], {}
+    elif variable in machine.inputs.defaults:
+        yield UNIT_INPUT, {"input": variable}
     elif key in ("MemoryMax", "MemoryHigh", "MemoryLimit", "LimitAS", "LimitDATA", "MemorySwapMax"):
         yield from _memory(machine, function, key, texts[-1]) if function else ()
-    elif key == "TasksMax" and (number := whole(texts[-1])) is not None and 0 <= number < least:
-        wrong = "threads are tasks, and the service could not make those that it begins with"
-        yield "UNIT_STOPS", wrong, f"write {least * 16}, or take it out", False
-    elif key in SHUT and (path := _shut(model, machine, texts)):
-        yield "UNIT_STOPS", f"{path} is in there, where the service writes", "take it out", False
-    elif key == "ReadWritePaths" and "" in texts:
-        yield "UNIT_STOPS", "an empty entry takes away all that the service may write to", "take it out", False
-    elif (key in SANDBOX and not on) or (key == "ProtectSystem" and texts[-1] != "strict"):
-        wrong = "a service that somebody takes over could do more on its host"
-        yield "SANDBOX_OPEN", wrong, "take it out; more to write to stands in ReadWritePaths", False
-    elif key == "AmbientCapabilities" and re.sub(r"CAP_NET_BIND_SERVICE\b", "", " ".join(texts)).strip():
-        yield "SANDBOX_OPEN", "more than a service needs, and near to being root", "take it out", False
-    elif key == "RestrictAddressFamilies" and any(re.match(r"~.*AF_INET", text) for text in texts):
-        yield "UNIT_STOPS", "the service would reach nobody", "take it out", False
     elif key == "Environment":
         yield from _environment(function or functions()["spark"], texts)
+    else:
+        yield from _stops(model, machine, function, key, texts)
     if key in known()[section]:
-        yield from (("UNIT_VALUE", wrong, advice, False) for wrong, advice in value_faults(key, value))
+        yield from rejected_values(key, value)
 
 
-def _unknown(section: str, key: str) -> tuple[str, str, str, bool]:
+def _stops(
+    model: Model, machine: Machine, function: Function | None, key: str, texts: Sequence[str]
+) -> Iterator[Finding]:
+    """Yield whether a setting stops the service, or opens its sandbox."""
+    on = any(text.strip().lower() not in NO for text in texts)
+    least = LEAST_TASKS.get(function.name if function else "spark", 0)
+    if key == "Restart" and texts[-1] not in RESTARTS:
+        yield UNIT_STOPS, {}
+    elif key in START_LIMITS and texts[-1] not in ("0", "none"):
+        yield UNIT_STOPS_START_LIMIT, {}
+    elif key in ENDING and on:
+        yield ENDING[key], {}
+    elif key == "TasksMax" and (number := whole(texts[-1])) is not None and 0 <= number < least:
+        yield UNIT_STOPS_TASKS, {"usual": least * 16}
+    elif key in READ_ONLY and (path := _data_inside(model, machine, texts)):
+        yield UNIT_STOPS_PATH, {"path": path}
+    elif key == "ReadWritePaths" and "" in texts:
+        yield UNIT_STOPS_WRITABLE, {}
+    elif (key in SANDBOX and not on) or (key == "ProtectSystem" and texts[-1] != "strict"):
+        yield SANDBOX_OPEN, {}
+    elif key == "AmbientCapabilities" and re.sub(r"CAP_NET_BIND_SERVICE\b", "", " ".join(texts)).strip():
+        yield SANDBOX_OPEN_CAPABILITIES, {}
+    elif key == "RestrictAddressFamilies" and any(re.match(r"~.*AF_INET", text) for text in texts):
+        yield UNIT_STOPS_NETWORK, {}
+
+
+def _unknown(section: str, key: str) -> Finding:
+    """Return what is wrong with a setting that the section does not have."""
     other = next((name for name, keys in known().items() if key in keys), None)
-    near = nearest(key, known()[section])
-    wrong = f"systemd knows no such setting in [{section}], and leaves it out"
     if other:
-        return "UNIT_SETTING", wrong, f"write it below {other}", False
-    return "UNIT_SETTING", wrong, f"did you mean {near}?" if near else "correct it, or take it out", not near
+        return UNIT_SETTING_SECTION, {"section": section, "other": other}
+    near = nearest(key, known()[section])
+    return (UNIT_SETTING if near else UNIT_SETTING_STRANGE), {"section": section, "near": near}
 
 
-def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterator[tuple[str, str, str, bool]]:
-    """A limit leaves room for what the JVM takes."""
+def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterator[Finding]:
+    """Yield whether a limit is too low for the heap, and what the JVM or the database needs besides."""
     share = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     total = size(machine.inputs.get("memory"))
     limit = (total and int(total * float(share[1]) / 100)) if share else size(text) if SIZE.fullmatch(text) else None
@@ -197,33 +270,33 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
         return
     if limit is None:
         if not share:
-            yield "UNIT_MEMORY", "no size, and systemd leaves it out", "write it as 12G", False
+            yield UNIT_MEMORY, {}
         return
-    told = [option for name in function.jvm for option in options(machine).get(name, [])]
-    direct = sum(size(option.partition("=")[2]) or 0 for option in told if "MaxDirectMemorySize=" in option)
-    needed = sum(heaps.values()) + direct + OWN
+    java = [option for name in function.jvm for option in options(machine).get(name, [])]
+    direct = sum(size(option.partition("=")[2]) or 0 for option in java if "MaxDirectMemorySize=" in option)
+    needed = sum(heaps.values()) + direct + BESIDES_HEAP
     if limit < needed:
         parts = " and ".join([*heaps, *(["MaxDirectMemorySize"] if direct else [])])
-        who = "the server" if function.name == "database" else "the JVM"
-        wrong = f"less than what {who} takes ({parts}, and what it needs besides): the kernel would kill it"
-        yield "UNIT_MEMORY", wrong, f"raise it above {needed / 2**30:.1f}G, or lower {next(iter(heaps))}", False
+        kind = UNIT_MEMORY_LOW_DATABASE if function.name == "database" else UNIT_MEMORY_LOW
+        yield kind, {"parts": parts, "needed": f"{needed / 2**30:.1f}", "heap": next(iter(heaps))}
 
 
-def _shut(model: Model, machine: Machine, texts: Sequence[str]) -> str | None:
-    """Return a directory of the host's data that is in one of these paths."""
+def _data_inside(model: Model, machine: Machine, texts: Sequence[str]) -> str | None:
+    """Return a data directory of the host that is inside one of these paths."""
     paths = [word.lstrip("+-").partition(":")[0] for text in texts for word in text.split()]
     data = [str(path) for _, path in model.items(machine, "mounts")]
     return next((path for path in data if below(path, *paths)), None) if paths else None
 
 
-def _environment(function: Function, texts: Sequence[str]) -> Iterator[tuple[str, str, str, bool]]:
+def _environment(function: Function, texts: Sequence[str]) -> Iterator[Finding]:
+    """Yield variables of the environment that the unit does not read, and the inputs to use instead."""
     for text in texts:
         if SCRIPTS.fullmatch(text.strip().strip("\"'")):
             name = text.strip("\"' ").partition("=")[0]
-            own = " and ".join([*function.heaps, *function.jvm]) or "config.spark of the job"
-            wrong = f"scripts alone read {name}, and the unit runs none"
+            kind, variable = UNIT_ENVIRONMENT, " and ".join([*function.heaps, *function.jvm])
+            variable = variable or "config.spark of the job"
             if name.endswith("HOME"):
-                own, wrong = "java_executable", "the role says which java the unit runs"
+                kind, variable = UNIT_ENVIRONMENT_JAVA, "java_executable"
             elif name == "CLASSPATH" and function.jvm:
-                own, wrong = f"{function.prefix}_class_path", "the unit says its class path itself, which goes before"
-            yield "UNIT_ENVIRONMENT", wrong, f"take it out, and use {own}", False
+                kind, variable = UNIT_ENVIRONMENT_CLASS_PATH, f"{function.prefix}_class_path"
+            yield kind, {"name": name, "input": variable}

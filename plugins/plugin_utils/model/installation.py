@@ -1,4 +1,4 @@
-"""Rules on what stands on a host: directories, heaps, versions."""
+"""Rules on directories, heaps, versions and archives of a host."""
 
 from __future__ import annotations
 
@@ -11,27 +11,21 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-# Above this the JVM has no compressed pointers, and a larger heap holds less.
+# From this size on the JVM cannot use compressed pointers, so a larger heap holds less.
 COMPRESSED = 32 * 2**30
 LEAST_MEMORY = 2**28
 FIRST_KAFKA = (3, 9, 2)
-KAFKA_REASON = "a client of it can put a record into another topic and report success (CVE-2026-35554)"
-ZOOKEEPER_REASON = (
-    "it can lose acknowledged transactions (ZOOKEEPER-4785 before 3.8.5, ZOOKEEPER-4925 in 3.9.3) "
-    "or has open CVEs (before 3.8.6)"
-)
-# Directories of the system with two parts.
+# Directories of the system whose paths have two parts.
 SYSTEM = ("/var/log", "/var/lib", "/var/cache", "/var/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/run/systemd")
-# How the archive of ZooKeeper's sources is called: that of the release ends in -bin.
+# The name of ZooKeeper's source archive; that of the release ends in -bin.
 OF_SOURCES = re.compile(r"apache-zookeeper-[\d.]+\.tar\.gz")
-HALF = "use half of it at most"
 
 
 def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """Yield the drop-ins of units by where they are said: one of each function, and those of single jobs."""
+    """Yield the drop-ins of units, each with its variable: one per function, and those of single jobs."""
     for function in functions().values():
         name = f"{function.prefix}_unit_overrides"
         yield name, machine.inputs.mapping(name)
@@ -42,165 +36,240 @@ def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
 
 
 def size(value: Any) -> int | None:
-    """Return bytes of a size as Java and people write it (512m, 6g, 64G); None for what is none."""
-    found = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", str(value).strip().lower())
-    return int(found.group(1)) * UNITS[found.group(2)] if found else None
+    """Return a size in bytes, as Java and people write it (512m, 6g, 64G); None if it is no size."""
+    match = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", str(value).strip().lower())
+    return int(match.group(1)) * UNITS[match.group(2)] if match else None
+
+
+LOG_DIRS_EMPTY = ProblemKind("LOG_DIRS_EMPTY", "no log directory", "list at least one mount point")
+LOG_DIRS_DUPLICATE = ProblemKind("LOG_DIRS_DUPLICATE", "listed twice", "list each file system once")
+LOG_DIRS_PATH = ProblemKind(
+    "LOG_DIRS_PATH", "not an absolute path, or the root directory", "use a mount point such as /data/kafka1"
+)
+LOG_DIRS_NESTED = ProblemKind(
+    "LOG_DIRS_NESTED",
+    "inside {other}: Kafka would read this directory as a partition of {other}",
+    "mount the two file systems beside each other",
+)
+LOG_DIRS_ZOOKEEPER = ProblemKind(
+    "LOG_DIRS_ZOOKEEPER", "also a directory of ZooKeeper", "use a file system of its own for each"
+)
+DIRECTORIES_NESTED = ProblemKind(
+    "DIRECTORIES_NESTED",
+    "inside {other}: a file system that is mounted on one of them hides or fills the other",
+    "use directories beside each other",
+)
+DIRECTORIES_NESTED_BROKER = DIRECTORIES_NESTED.variant(
+    message="inside {other} of kafka_log_dirs, or the reverse: ZooKeeper and Kafka would read each other's files"
+)
+ZOOKEEPER_DIRS_SAME = ProblemKind(
+    "ZOOKEEPER_DIRS_SAME",
+    "snapshots and the write-ahead log are in the same directory, where they delay each other",
+    "mount a device of its own for the write-ahead log",
+)
 
 
 def log_dirs(model: Model) -> Iterator[Problem]:
-    """Log directories are file systems of their own: absolute, named once, not inside one another, not ZooKeeper's."""
+    """Log directories are absolute, unique, not nested, and not shared with ZooKeeper, whose directories are apart."""
     for broker in model.brokers:
         paths, name = broker.log_dirs, "kafka_log_dirs"
         if not paths and isinstance(broker.inputs.values.get(name), list):
-            yield broker.problem(name, "LOG_DIRS_EMPTY", None, "no log directory", "name at least one mount point")
+            yield broker.report(LOG_DIRS_EMPTY, name)
         plain = [plain_path(path) for path in paths]
         for path in sorted({path for path in plain if plain.count(path) > 1}):
-            yield broker.problem(name, "LOG_DIRS_DUPLICATE", path, "named twice", "name each file system once")
+            yield broker.report(LOG_DIRS_DUPLICATE, name, path)
         for path in sorted(set(paths)):
             yield from _log_dir(broker, path)
     for server in model.servers:
         for path in broker_dirs(model, server.name):
-            for name, own in zip(("zookeeper_data_dir", "zookeeper_data_log_dir"), server.data_dirs, strict=True):
-                one, two = PurePosixPath(plain_path(str(own))), PurePosixPath(plain_path(path))
-                if one in two.parents or two in one.parents:
-                    wrong = f"inside {path} of kafka_log_dirs, or around it: each takes the other's files for its own"
-                    yield server.problem(name, "DIRECTORIES_NESTED", own, wrong, "put the two beside each other")
+            for name, value in zip(("zookeeper_data_dir", "zookeeper_data_log_dir"), server.data_dirs, strict=True):
+                if _nested(PurePosixPath(plain_path(str(value))), PurePosixPath(plain_path(path))):
+                    yield server.report(DIRECTORIES_NESTED_BROKER, name, value, other=path)
             if plain_path(path) in server.data_dirs:
-                wrong, advice = "ZooKeeper's directory as well", "give each its own file system"
-                yield server.problem("kafka_log_dirs", "LOG_DIRS_ZOOKEEPER", path, wrong, advice)
+                yield server.report(LOG_DIRS_ZOOKEEPER, "kafka_log_dirs", path)
         data, log = server.data_dirs
-        one, two = PurePosixPath(plain_path(str(data))), PurePosixPath(plain_path(str(log)))
-        if (one in two.parents or two in one.parents) and len(one.parts) > 1 < len(two.parts):
-            name, value = ("zookeeper_data_log_dir", log) if one in two.parents else ("zookeeper_data_dir", data)
-            wrong = (
-                f"inside {data if one in two.parents else log}: what is mounted on the one hides, or fills, the other"
-            )
-            yield server.problem(name, "DIRECTORIES_NESTED", value, wrong, "put the two beside each other")
+        data_path, log_path = PurePosixPath(plain_path(str(data))), PurePosixPath(plain_path(str(log)))
+        if _nested(data_path, log_path) and len(data_path.parts) > 1 < len(log_path.parts):
+            inner = data_path in log_path.parents
+            name, value = ("zookeeper_data_log_dir", log) if inner else ("zookeeper_data_dir", data)
+            yield server.report(DIRECTORIES_NESTED, name, value, other=data if inner else log)
         if plain_path(str(data)) == plain_path(str(log)):
-            wrong = "snapshots and the write-ahead log in one directory wait for each other"
-            advice, warning = "mount a device of its own for the write-ahead log", not server.production
-            yield server.problem("zookeeper_data_log_dir", "ZOOKEEPER_DIRS_SAME", log, wrong, advice, warning=warning)
+            yield server.report(ZOOKEEPER_DIRS_SAME, "zookeeper_data_log_dir", log, warning=not server.production)
+
+
+def _nested(first: PurePosixPath, second: PurePosixPath) -> bool:
+    """Tell whether one of two paths is inside the other."""
+    return first in second.parents or second in first.parents
 
 
 def broker_dirs(model: Model, host: str) -> list[str]:
-    """Return the log directories of the broker on a host, [] without one."""
+    """Return the log directories of the broker on a host, [] if there is no broker."""
     return sorted({path for broker in model.brokers if broker.name == host for path in broker.log_dirs})
 
 
 def other_mounts(model: Model, machine: Machine) -> list[tuple[Function, str]]:
-    """Return the file systems of a host that are neither a broker's nor a server's, each with its function.
+    """Return the file systems of a host besides those of brokers and ZooKeeper servers, each with its function.
 
-    Those two have rules of their own.
+    Brokers and ZooKeeper servers have rules of their own.
     """
-    own = {*broker_dirs(model, machine.name), *map(str, _server_dirs(model, machine.name))}
-    return [(function, str(path)) for function, path in model.items(machine, "mounts") if str(path) not in own]
+    known = {*broker_dirs(model, machine.name), *map(str, _server_dirs(model, machine.name))}
+    return [(function, str(path)) for function, path in model.items(machine, "mounts") if str(path) not in known]
 
 
 def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
+    """Check the path of one log directory."""
     if not path.startswith("/") or path.rstrip("/") == "":
-        wrong, advice = "not a directory of its own below /", "name the mount point, as /data/kafka1"
-        yield broker.problem("kafka_log_dirs", "LOG_DIRS_PATH", path, wrong, advice)
+        yield broker.report(LOG_DIRS_PATH, "kafka_log_dirs", path)
     for other in sorted(set(broker.log_dirs)):
         if PurePosixPath(other) in PurePosixPath(path).parents and other.rstrip("/"):
-            wrong = f"inside {other}: Kafka would take the one's folder for a partition of the other"
-            yield broker.problem("kafka_log_dirs", "LOG_DIRS_NESTED", path, wrong, "mount the two beside each other")
+            yield broker.report(LOG_DIRS_NESTED, "kafka_log_dirs", path, other=other)
+
+
+GC_LOG_DIR = ProblemKind(
+    "GC_LOG_DIR",
+    "the service becomes the owner of this directory, but it is relative, too short, or a directory of the system",
+    "use a directory of its own, such as /var/log/{function}",
+)
+GC_LOG_DIR_DATA = GC_LOG_DIR.variant(message="inside a data directory, where the service would read it as foreign data")
 
 
 def gc_logs(model: Model) -> Iterator[Problem]:
-    """The garbage collector's log has a directory of its own, which is given to the service: no system's, no data's."""
+    """The garbage collector's log has a directory of its own: the service becomes the owner of that directory."""
     for machine in model.functional:
         for function in model.functions_of(machine):
             name = f"{function.prefix}_gc_log_dir"
             declared = str(machine.inputs.get(name) or "")
-            path, advice = PurePosixPath(declared), f"name a directory of its own, as /var/log/{function.name}"
+            path = PurePosixPath(declared)
             data = [*broker_dirs(model, machine.name), *(str(item) for item in _server_dirs(model, machine.name))]
             data += [str(item) for _, item in model.items(machine, "mounts")]
             if declared and (not path.is_absolute() or len(path.parts) < 3 or declared.rstrip("/") in SYSTEM):
-                wrong = "the directory becomes the service's own, and this is no place for that"
-                yield machine.problem(name, "GC_LOG_DIR", declared, wrong, advice)
+                yield machine.report(GC_LOG_DIR, name, declared, function=function.name)
             elif any(PurePosixPath(item) in (path, *path.parents) for item in data):
-                wrong = "inside a data directory, where the service takes it for data of somebody else"
-                yield machine.problem(name, "GC_LOG_DIR", declared, wrong, advice)
+                yield machine.report(GC_LOG_DIR_DATA, name, declared, function=function.name)
 
 
 def _server_dirs(model: Model, host: str) -> list[Any]:
     return [path for server in model.servers if server.name == host for path in server.data_dirs if path]
 
 
+MEMORY_INVALID = ProblemKind("MEMORY_INVALID", "not a size", "write it like {example}")
+MEMORY_INVALID_BYTES = MEMORY_INVALID.variant(message="{total} bytes, because a number without a unit is in bytes")
+MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little for any function")
+
+
 def heaps(model: Model) -> Iterator[Problem]:
-    """Heaps are sizes, small enough for compressed pointers and for the host."""
+    """Heaps are sizes, small enough for compressed pointers and for the memory of the host."""
     for machine in model.functional:
         memory = machine.inputs.get("memory")
         total = size(memory)
         if memory is not None and total is None:
-            yield machine.problem("memory", "MEMORY_INVALID", memory, "no size", "write it as 64g")
+            yield machine.report(MEMORY_INVALID, "memory", memory, example="64g")
         elif total is not None and total < LEAST_MEMORY:
-            wrong = f"{total} bytes, for a number alone is bytes" if total < 2**20 else "too little for any function"
-            advice = f"write it as {memory}g" if re.fullmatch(r"\d+", str(memory)) else "write it as 64g"
-            yield machine.problem("memory", "MEMORY_INVALID", memory, wrong, advice)
+            kind = MEMORY_INVALID_BYTES if total < 2**20 else MEMORY_INVALID_SMALL
+            example = f"{memory}g" if re.fullmatch(r"\d+", str(memory)) else "64g"
+            yield machine.report(kind, "memory", memory, total=total, example=example)
             total = None
         for name in model.input_names(machine, "heaps"):
             yield from _heap(machine, name, total)
 
 
+HEAP_INVALID = ProblemKind("HEAP_INVALID", "not a size that the JVM accepts", "write it like 512m or 6g")
+HEAP_LARGE = ProblemKind(
+    "HEAP_LARGE",
+    "from 32 GiB on the JVM uses no compressed pointers, so the heap holds less",
+    "use at most 31g: the page cache serves reads",
+    warning=True,
+)
+HEAP_MEMORY = ProblemKind("HEAP_MEMORY", "more than the host's memory ({memory})", "use at most half of it")
+HEAP_MEMORY_ALL = HEAP_MEMORY.variant(message="all of the host's memory ({memory})")
+HEAP_HALF = ProblemKind(
+    "HEAP_HALF",
+    "more than half of the host's memory ({memory}): the page cache makes Kafka fast",
+    "use at most half of it",
+    warning=True,
+)
+
+
 def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
-    """Judge one heap; `total` is the host's memory in bytes, None where it is not declared."""
+    """Check one heap; `total` is the host's memory in bytes, None if it is not declared."""
     declared, memory = machine.inputs.get(name), machine.inputs.get("memory")
     heap = size(declared)
     if heap is None:
-        wrong = "no size as the JVM takes it"
-        yield machine.problem(name, "HEAP_INVALID", declared, wrong, "write it as 512m or 6g")
+        yield machine.report(HEAP_INVALID, name, declared)
         return
     if heap >= COMPRESSED:
-        wrong, advice = "from 32 GiB on the JVM has no compressed pointers, and holds less", "use 31g at most"
-        advice += ", the page cache serves reads"
-        yield machine.problem(name, "HEAP_LARGE", declared, wrong, advice, warning=True)
+        yield machine.report(HEAP_LARGE, name, declared)
     if total is not None and heap >= total:
-        wrong = f"{'more than' if heap > total else 'all of'} the host's memory of {memory}"
-        yield machine.problem(name, "HEAP_MEMORY", declared, wrong, HALF)
+        yield machine.report(HEAP_MEMORY if heap > total else HEAP_MEMORY_ALL, name, declared, memory=memory)
     elif total is not None and 2 * heap > total:
-        wrong = f"more than half of the host's memory of {memory}: the page cache is what makes Kafka fast"
-        yield machine.problem(name, "HEAP_HALF", declared, wrong, HALF, warning=True)
+        yield machine.report(HEAP_HALF, name, declared, memory=memory)
 
 
 def version(value: Any) -> tuple[int, ...] | None:
-    """Return the numbers of a version; None for what is none."""
-    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:[-.].*)?", str(value))
-    return tuple(int(part) for part in found.groups()) if found else None
+    """Return the three numbers of a version, None if it is no version."""
+    match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:[-.].*)?", str(value))
+    return tuple(int(part) for part in match.groups()) if match else None
+
+
+VERSION_UNFIT = ProblemKind(
+    "VERSION_UNFIT", "not a version of Kafka that runs with ZooKeeper", "use 3.9.2 or a later 3.9"
+)
+VERSION_UNFIT_ZOOKEEPER = VERSION_UNFIT.variant(message="not a version number", advice="use 3.8.6, 3.9.5 or later")
+KAFKA_VERSION = ProblemKind(
+    "KAFKA_VERSION",
+    "its client can write a record to another topic and report success (CVE-2026-35554)",
+    "use 3.9.2 or a later 3.9",
+)
+ZOOKEEPER_VERSION = ProblemKind(
+    "ZOOKEEPER_VERSION",
+    "it can lose acknowledged transactions (ZOOKEEPER-4785 before 3.8.5, ZOOKEEPER-4925 in 3.9.3) "
+    "or has open CVEs (before 3.8.6)",
+    "use 3.8.6, 3.9.5 or later",
+)
 
 
 def versions(model: Model) -> Iterator[Problem]:
-    """No version that is known to lose data, but on the way back to one (accept_risks)."""
+    """No version is known to lose data, except in a rollback (accept_risks)."""
     for broker in model.brokers:
-        declared, advice = broker.inputs.get("kafka_version"), "use 3.9.2 or a later 3.9"
+        declared = broker.inputs.get("kafka_version")
         number = version(declared)
         if number is None or number[0] > 3:
-            wrong = "no version of Kafka that runs with ZooKeeper"
-            yield broker.problem("kafka_version", "VERSION_UNFIT", declared, wrong, advice)
+            yield broker.report(VERSION_UNFIT, "kafka_version", declared)
         elif number < FIRST_KAFKA:
-            yield broker.problem("kafka_version", "KAFKA_VERSION", declared, KAFKA_REASON, advice)
+            yield broker.report(KAFKA_VERSION, "kafka_version", declared)
     for server in model.servers:
         declared = server.inputs.get("zookeeper_version")
         number = version(declared)
-        advice = "use 3.8.6, 3.9.5 or later"
         if number is None:
-            yield server.problem("zookeeper_version", "VERSION_UNFIT", declared, "no version number", advice)
+            yield server.report(VERSION_UNFIT_ZOOKEEPER, "zookeeper_version", declared)
         elif number < (3, 8, 6) or (3, 9, 0) <= number < (3, 9, 5):
-            yield server.problem("zookeeper_version", "ZOOKEEPER_VERSION", declared, ZOOKEEPER_REASON, advice)
+            yield server.report(ZOOKEEPER_VERSION, "zookeeper_version", declared)
+
+
+VERSION_DIFFERS = ProblemKind(
+    "VERSION_DIFFERS",
+    "the archive has version {archive_version}, but {version_variable} is {declared}",
+    "correct one of the two",
+)
+VERSION_DIFFERS_SOURCES = VERSION_DIFFERS.variant(
+    message="an archive of sources, without the compiled program", advice="use the archive of the release"
+)
+VERSION_DIFFERS_SOURCES_NAMED = VERSION_DIFFERS_SOURCES.variant(
+    advice="use the archive of the release, such as {release}"
+)
 
 
 def archives(model: Model) -> Iterator[Problem]:
-    """An archive is of the version that is declared."""
+    """Archives are those of a release, of the declared version."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
             version_name = f"{name.removesuffix('_archive')}_version"
             archive = str(machine.inputs.values.get(name) or "").rpartition("/")[2]
             declared = machine.inputs.text(version_name)
-            found = re.findall(r"\d+\.\d+\.\d+", archive)
+            in_name = re.findall(r"\d+\.\d+\.\d+", archive)
             if re.search(r"[-.]src\b", archive) or OF_SOURCES.fullmatch(archive):
-                wrong, advice = "an archive of sources, in which no program is", "name the one of the release itself"
-                advice += f", as {archive.replace('.tar', '-bin.tar')}" if OF_SOURCES.fullmatch(archive) else ""
-                yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, advice)
-            if found and declared is not None and declared not in found:
-                wrong = f"the archive is of {found[-1]}, and {version_name} is {declared}"
-                yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, "correct one of the two")
+                kind = VERSION_DIFFERS_SOURCES_NAMED if OF_SOURCES.fullmatch(archive) else VERSION_DIFFERS_SOURCES
+                yield machine.report(kind, name, archive, release=archive.replace(".tar", "-bin.tar"))
+            if in_name and declared is not None and declared not in in_name:
+                details = {"archive_version": in_name[-1], "version_variable": version_name}
+                yield machine.report(VERSION_DIFFERS, name, archive, declared=declared, **details)

@@ -1,6 +1,6 @@
-"""Rules on options of Java: those that the Java of a unit does not have, or would not take, and it would not start.
+"""Rules on the Java of units: its release and package, and options that it does not have or accept.
 
-Which flags a release has, plugins/definitions/generated/java.json says (packaging/java_options.py).
+plugins/definitions/generated/java.json lists the flags of each release (packaging/java_options.py).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
@@ -17,12 +18,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 FLAG = re.compile(r"-XX:([+-]?)(\w*)(=?)(.*)", re.DOTALL)
 RELEASE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)")
-LEAST = {"spark": 17}  # what functions need besides Java 11, for its -Xlog
-# What Debian 12 and 13 install (roles/java).
+LEAST = {"spark": 17}  # other functions require Java 11, for its -Xlog
+# The releases that Debian 12 and 13 install (roles/java).
 USUAL = ("17", "21")
 # Packages of Java, by the number in their names.
 PACKAGE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto|graalvm|semeru|liberica)\w*?[-_]?(?:1\.)?(\d+)")
@@ -32,77 +33,95 @@ PACKAGES = (
     "openjdk-17-jre", "openjdk-17-jdk", "openjdk-17-jdk-headless", "openjdk-21-jre-headless", "openjdk-21-jre",
     "openjdk-21-jdk", "openjdk-21-jdk-headless",
 )  # fmt: skip
-# Options that name a file, and the least of a stack (os::Posix::set_minimum_stack_sizes).
-FILED = re.compile(r"(-javaagent|-agentpath):(.+)", re.DOTALL)
+# Options that name a file, and the minimum of a stack (os::Posix::set_minimum_stack_sizes).
+WITH_FILE = re.compile(r"(-javaagent|-agentpath):(.+)", re.DOTALL)
 LEAST_STACK = 136 * 2**10
-# Flags that the JVM reads before it has any.
+# Flags that the JVM reads before all others.
 BEFORE = ("Flags", "VMOptionsFile", "IgnoreUnrecognizedVMOptions")
 NUMBER = re.compile(r"\d+[kKmMgGtT]?|0x[0-9a-fA-F]+|-?\d+(\.\d+)?")
-# Properties of which Java makes a number, or nothing (Integer.getInteger).
+# Properties that Java reads as a number, or ignores (Integer.getInteger).
 NUMERIC = re.compile(
     r"jute\.maxbuffer|zookeeper\.(snapCount|preAllocSize|globalOutstandingLimit|maxCnxns|commitLogCount)"
 )
-# What the launcher and the JVM take besides, as `java --help` and `java -X` list it.
+# Other options of the launcher and the JVM, as `java --help` and `java -X` list them.
 OTHERS = re.compile(
     r"-D.+|--?(ea|da|esa|dsa|enableassertions|disableassertions|server|client|verbose|javaagent|agentlib|agentpath"
     r"|splash|cp|classpath)\b.*|--(add|illegal|enable|disable|limit|module|patch|upgrade|finalization|class|sun)-?.*"
     r"|-X(ms|mx|mn|ss)\d+[kKmMgGtT]?|-X(batch|comp|debug|diag|future|int|internalversion|mixed|noclassgc|rs|prof)"
     r"|-X(bootclasspath/|check:|log|run|share:|showSettings|verify|loggc:|noverify).*|-noverify|@.+"
 )
+Finding = tuple[ProblemKind, dict[str, Any]]
+"""What is wrong, and the details of the message."""
 
 
 @cache
 def known() -> Mapping[str, Mapping[str, str]]:
-    """Return what each release says of its flags: `product bool`, `experimental number`, `ignored`."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the flags of each release, by name, such as `product bool`, `experimental number` or `ignored`."""
+    flags_of: dict[str, dict[str, str]] = {}
     for head, lines in json.loads((FOLDER / "java.json").read_text(encoding="utf-8")).items():
-        releases, _, said = head.partition(": ")
+        releases, _, description = head.partition(": ")
         for release in releases.split():
-            found.setdefault(release, {}).update(dict.fromkeys(" ".join(lines).split(), said))
-    return found
+            flags_of.setdefault(release, {}).update(dict.fromkeys(" ".join(lines).split(), description))
+    return flags_of
 
 
 def releases(machine: Machine, variable: str) -> Sequence[str]:
-    """Return the releases of Java that may run with a variable's options: that of its path, else those of Debian."""
+    """Return the releases of Java that may run with a variable's options: from its path, else those of Debian.
+
+    [] for a release whose flags are not known.
+    """
     prefixes = sorted(functions().values(), key=lambda function: len(function.prefix), reverse=True)
-    function = next((one for one in prefixes if variable.startswith(one.prefix)), None)
+    function = next((item for item in prefixes if variable.startswith(item.prefix)), None)
     paths = " ".join(machine.inputs.text(name) or "" for name in (function.java if function else ()))
     package = machine.inputs.text("java_package") or ""
-    found = RELEASE.search(f"{paths} {package}")
-    if not found:
+    match = RELEASE.search(f"{paths} {package}")
+    if not match:
         return USUAL
-    return [found[1]] if found[1] in known() else []
+    return [match[1]] if match[1] in known() else []
+
+
+JAVA_OLD = ProblemKind("JAVA_OLD", "Java {release}, but {function} requires {least}", "use Java 17 or 21")
 
 
 def old(model: Model) -> Iterator[Problem]:
-    """No unit runs a Java that is too old for what it is told, and for the jars."""
+    """No unit runs a Java that is too old for its options and jars."""
     for machine in model.functional:
         for function in model.functions_of(machine):
-            for path, name in _run_by(model, machine, function).items():
-                found, least = RELEASE.search(path), LEAST.get(function.name, 11)
-                if found and int(found[1]) < least:
-                    wrong = f"Java {found[1]}, and {function.name} does not start below {least}"
-                    yield machine.problem(name, "JAVA_OLD", path, wrong, "name a Java 17 or 21")
+            for path, name in _java_of(model, machine, function).items():
+                match, least = RELEASE.search(path), LEAST.get(function.name, 11)
+                if match and int(match[1]) < least:
+                    yield machine.report(JAVA_OLD, name, path, release=match[1], function=function.name, least=least)
+
+
+JAVA_PACKAGE = ProblemKind(
+    "JAVA_PACKAGE",
+    "Java {release}, but Kafka, ZooKeeper and Spark run here with {supported}",
+    "use a package of one of these releases",
+)
+JAVA_PACKAGE_NAME = JAVA_PACKAGE.variant(
+    message="not the name of a package", advice="use a name such as openjdk-17-jre-headless"
+)
+JAVA_PACKAGE_UNKNOWN = JAVA_PACKAGE.variant(
+    message="not a known package of Java", advice="use a package that contains java, such as openjdk-17-jre-headless"
+)
+JAVA_PACKAGE_TYPO = JAVA_PACKAGE_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def package(model: Model) -> Iterator[Problem]:
-    """The package brings a Java that all services of a host run with."""
+    """The package contains a Java with which all services of a host run."""
     for machine in model.functional:
-        told = machine.inputs.text("java_package") if "java_package" in machine.inputs.values else None
-        found = PACKAGE.search(told or "")
-        near = nearest(told, PACKAGES) if told and not found and told not in PACKAGES else None
-        if told is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+:~=_-]*", told):
-            wrong, advice = "no name of a package", "write one, as openjdk-17-jre-headless"
-            yield machine.problem("java_package", "JAVA_PACKAGE", told, wrong, advice)
-        elif found and found[1] not in USUAL:
-            wrong = f"Java {found[1]}, and Kafka, ZooKeeper and Spark run here with {' or '.join(USUAL)}"
-            yield machine.problem("java_package", "JAVA_PACKAGE", told, wrong, "name a package of one of these")
-        elif near or (told and not JAVA.search(told)):
-            wrong = "no package of a Java that is known here"
-            advice = f"did you mean {near}?" if near else "name one that brings java, as openjdk-17-jre-headless"
-            yield machine.problem(
-                "java_package", "JAVA_PACKAGE", told, wrong, advice, warning=not (near or _foreign(told))
-            )
+        name = machine.inputs.text("java_package") if "java_package" in machine.inputs.values else None
+        match = PACKAGE.search(name or "")
+        near = nearest(name, PACKAGES) if name and not match and name not in PACKAGES else None
+        if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+:~=_-]*", name):
+            yield machine.report(JAVA_PACKAGE_NAME, "java_package", name)
+        elif match and match[1] not in USUAL:
+            supported = " or ".join(USUAL)
+            yield machine.report(JAVA_PACKAGE, "java_package", name, release=match[1], supported=supported)
+        elif near or (name and not JAVA.search(name)):
+            kind = JAVA_PACKAGE_TYPO if near else JAVA_PACKAGE_UNKNOWN
+            warning = not (near or _foreign(name))
+            yield machine.report(kind, "java_package", name, warning=warning, near=near)
 
 
 def _foreign(package: str | None) -> bool:
@@ -110,106 +129,146 @@ def _foreign(package: str | None) -> bool:
     return any(re.match(word, package or "") for word in ("postgresql", "kafka", "zookeeper", "spark", "python"))
 
 
+JAVA_NO_HOME = ProblemKind(
+    "JAVA_NO_HOME",
+    "Spark runs only bin/java of JAVA_HOME",
+    "use java in bin of its runtime, such as /opt/jdk-21/bin/java",
+)
+
+
 def home(model: Model) -> Iterator[Problem]:
-    """Spark is told where java is by JAVA_HOME alone (spark-class), and runs bin/java in it."""
+    """The Java of Spark is bin/java in a JAVA_HOME, the only way to set it (spark-class)."""
     for machine in model.spark_nodes:
-        for path, name in _run_by(model, machine, functions()["spark"]).items():
-            if path.startswith("/") and not path.endswith("/bin/java"):  # else said as PATH_RELATIVE
-                wrong = "Spark runs bin/java of a JAVA_HOME, and no other program"
-                advice = "name the one in bin of its runtime, as /opt/jdk-21/bin/java"
-                yield machine.problem(name, "JAVA_NO_HOME", path, wrong, advice)
+        for path, name in _java_of(model, machine, functions()["spark"]).items():
+            if path.startswith("/") and not path.endswith("/bin/java"):  # else reported as PATH_RELATIVE
+                yield machine.report(JAVA_NO_HOME, name, path)
 
 
-def _run_by(model: Model, machine: Machine, function: Function) -> dict[str, str]:
-    """Return the java that a function's units run, by its path the input that a site writes."""
-    own = {machine.inputs.text(name) for name in function.java}
-    return {path: name for path, name in model.executables(machine).items() if path in own}
+def _java_of(model: Model, machine: Machine, function: Function) -> dict[str, str]:
+    """Return the paths of the java that a function's units run, each with the input that sets it."""
+    paths = {machine.inputs.text(name) for name in function.java}
+    return {path: name for path, name in model.executables(machine).items() if path in paths}
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Every option is one that Java takes as it is written."""
+    """Java accepts every option as it is written."""
     for machine in model.functional:
-        found = options(machine)
-        words = {option for told in found.values() for option in told}
-        unlocked = {name for name in ("Diagnostic", "Experimental") if f"-XX:+Unlock{name}VMOptions" in words}
-        for variable, told in found.items():
-            asked = releases(machine, variable)
-            lenient = "-XX:+IgnoreUnrecognizedVMOptions" in told
-            for before, option in () if lenient or not asked else pairwise(["", *told]):
+        by_variable = options(machine)
+        all_options = {option for words in by_variable.values() for option in words}
+        unlocked = {name for name in ("Diagnostic", "Experimental") if f"-XX:+Unlock{name}VMOptions" in all_options}
+        for variable, words in by_variable.items():
+            possible = releases(machine, variable)
+            lenient = "-XX:+IgnoreUnrecognizedVMOptions" in words
+            for before, option in () if lenient or not possible else pairwise(["", *words]):
                 if CLASS_PATH.fullmatch(before) and "=" not in before:
-                    continue  # of an option that is said as OPTION_CLASS_PATH
-                for code, wrong, advice, warning in judged(option, tuple(asked), frozenset(unlocked)):
-                    yield machine.problem(variable, code, option, wrong, advice, warning=warning)
+                    continue  # the value of an option that is reported as OPTION_CLASS_PATH
+                for kind, details in findings(option, tuple(possible), frozenset(unlocked)):
+                    yield machine.report(kind, variable, option, **details)
+
+
+OPTION_GONE = ProblemKind(
+    "OPTION_GONE",
+    "Java {release} has removed it, and only prints a warning",
+    "remove it",
+    warning=True,
+)
+OPTION_GONE_LATER = OPTION_GONE.variant(
+    message="Java {release} has it, but Java {without} does not have it, and would not start"
+)
+OPTION_LOCKED = ProblemKind(
+    "OPTION_LOCKED",
+    "Java locks this {category} flag, and would not start",
+    "put {unlock} before it, or remove it",
+)
+OPTION_FORM = ProblemKind("OPTION_FORM", "Java does not accept this form, and would not start", "write {form}")
+OPTION_FORM_NUMBER = OPTION_FORM.variant(
+    message="not a plain number: Java uses the default, without an error", advice="write {form}, without a unit"
+)
+OPTION_FORM_RELATIVE = OPTION_FORM.variant(
+    message="Java looks for {file} in /, where the unit runs, and would not start without it",
+    advice="write the absolute path, such as {form}",
+)
+OPTION_FORM_STACK = OPTION_FORM.variant(
+    message="less than the minimum of a stack: Java would not start",
+    advice="write -Xss512k, or remove it: the default is 1m",
+)
+OPTION_FORM_DASH = OPTION_FORM.variant(
+    message="without a dash Java reads it as the name of the program",
+    advice="begin it with -, or put it into the same entry as its option",
+)
+OPTION_UNKNOWN = ProblemKind(
+    "OPTION_UNKNOWN", "not an option of Java, which would not start", "correct it (java -X lists the options)"
+)
+OPTION_UNKNOWN_FLAG = OPTION_UNKNOWN.variant(
+    message="Java {releases} does not have this flag, and would not start",
+    advice="remove it: older releases had it, or no release",
+)
+OPTION_UNKNOWN_FLAG_ELSEWHERE = OPTION_UNKNOWN_FLAG.variant(
+    message="Java {releases} does not have this flag (Java {elsewhere} has it), and would not start"
+)
+DID_YOU_MEAN = "did you mean {near}?"
+OPTION_UNKNOWN_TYPO = OPTION_UNKNOWN_FLAG.variant(advice=DID_YOU_MEAN)
+OPTION_UNKNOWN_TYPO_ELSEWHERE = OPTION_UNKNOWN_FLAG_ELSEWHERE.variant(advice=DID_YOU_MEAN)
 
 
 @cache
-def judged(option: str, asked: tuple[str, ...], unlocked: frozenset[str]) -> list[tuple[str, str, str, bool]]:
-    """Return code, what is wrong, advice and whether it is a warning."""
-    found = FLAG.fullmatch(option)
-    if not found:
+def findings(option: str, possible: tuple[str, ...], unlocked: frozenset[str]) -> list[Finding]:
+    """Return what is wrong with an option, for the releases of Java that may run with it.
+
+    `unlocked` are the categories of flags that another option unlocks: Diagnostic, Experimental.
+    """
+    match = FLAG.fullmatch(option)
+    if not match:
         return _no_flag(option)
-    sign, name, equals, value = found.groups()
-    lists = {release: known()[release] for release in asked}
-    lacking = [release for release in asked if name not in lists[release]]
+    sign, name, equals, value = match.groups()
+    lists = {release: known()[release] for release in possible}
+    without = [release for release in possible if name not in lists[release]]
     if name in BEFORE:
         return []
-    if len(lacking) == len(asked):
-        return [_unknown(name, asked)]
-    release, said = next((release, flags[name]) for release, flags in lists.items() if name in flags)
-    if lacking:
-        wrong = f"Java {release} has it, Java {' and '.join(lacking)} has not, and would not start"
-        return [("OPTION_GONE", wrong, "take it out", True)]
-    if said == "ignored":
-        return [("OPTION_GONE", f"Java {release} has given it up, and only warns of it", "take it out", True)]
-    kind, taken = said.split()
-    if kind != "product" and kind.capitalize() not in unlocked and not name.startswith("Unlock"):
-        wrong = f"a flag that Java calls {kind} and keeps locked, and it would not start"
-        return [
-            ("OPTION_LOCKED", wrong, f"put -XX:+Unlock{kind.capitalize()}VMOptions before it, or take it out", False)
-        ]
-    if taken == "bool":
-        fine, form = bool(sign) and not equals, f"-XX:+{name} or -XX:-{name}"
+    if len(without) == len(possible):
+        return [_unknown(name, possible)]
+    release, description = next((release, flags[name]) for release, flags in lists.items() if name in flags)
+    if without:
+        return [(OPTION_GONE_LATER, {"release": release, "without": " and ".join(without)})]
+    if description == "ignored":
+        return [(OPTION_GONE, {"release": release})]
+    category, value_type = description.split()
+    if category != "product" and category.capitalize() not in unlocked and not name.startswith("Unlock"):
+        return [(OPTION_LOCKED, {"category": category, "unlock": f"-XX:+Unlock{category.capitalize()}VMOptions"})]
+    if value_type == "bool":
+        valid, form = bool(sign) and not equals, f"-XX:+{name} or -XX:-{name}"
     else:
-        fine, form = not sign and bool(equals), f"-XX:{name}=<{'text' if taken == 'text' else 'number'}>"
-        if fine and taken != "text":
-            fine = bool(NUMBER.fullmatch(value))
-        if fine and taken == "percent":
-            fine, form = 0 <= float(value) <= 100 if re.fullmatch(r"[\d.]+", value) else False, "a number up to 100"
-    return [] if fine else [("OPTION_FORM", "Java would not take it so, and not start", f"write {form}", False)]
+        valid, form = not sign and bool(equals), f"-XX:{name}=<{'text' if value_type == 'text' else 'number'}>"
+        if valid and value_type != "text":
+            valid = bool(NUMBER.fullmatch(value))
+        if valid and value_type == "percent":
+            valid, form = 0 <= float(value) <= 100 if re.fullmatch(r"[\d.]+", value) else False, "a number up to 100"
+    return [] if valid else [(OPTION_FORM, {"form": form})]
 
 
-def _no_flag(option: str) -> list[tuple[str, str, str, bool]]:
+def _no_flag(option: str) -> list[Finding]:
+    """Return what is wrong with an option that does not begin with -XX:."""
     name, _, value = option.removeprefix("-D").partition("=")
     if NUMERIC.fullmatch(name) and not re.fullmatch(r"-?\d+|0[xX][0-9a-fA-F]+", value):
-        wrong = "no plain number, and the property's default stays without a word"
-        return [("OPTION_FORM", wrong, f"write -D{name}=4194304, without a unit", False)]
-    if found := FILED.fullmatch(option):
-        path = found[2].partition("=")[0]
+        return [(OPTION_FORM_NUMBER, {"form": f"-D{name}=4194304"})]
+    if match := WITH_FILE.fullmatch(option):
+        path = match[2].partition("=")[0]
         if not path.startswith("/"):
-            wrong = f"{path} is looked for in /, where the unit runs, and Java would not start without it"
-            return [("OPTION_FORM", wrong, f"write the whole path, as {found[1]}:/opt/plugins/{path}", False)]
+            return [(OPTION_FORM_RELATIVE, {"file": path, "form": f"{match[1]}:/opt/plugins/{path}"})]
     if (stack := re.fullmatch(r"-Xss(\d+[kKmMgG]?)", option)) and 0 < (size(stack[1]) or 0) < LEAST_STACK:
-        wrong = "less than Java takes for a stack, and it would not start"
-        return [("OPTION_FORM", wrong, "write -Xss512k, or leave it out: 1m", False)]
+        return [(OPTION_FORM_STACK, {})]
     if OTHERS.fullmatch(option):
         return []
-    if not option.startswith("-"):
-        wrong = "without a dash before it, Java takes it for the name of the program"
-        return [("OPTION_FORM", wrong, "begin it with -, or put it into one entry with its option", False)]
-    return [("OPTION_UNKNOWN", "no option of Java, which would not start", "correct it; java -X lists them", False)]
+    return [(OPTION_UNKNOWN if option.startswith("-") else OPTION_FORM_DASH, {})]
 
 
-def _unknown(name: str, asked: Sequence[str]) -> tuple[str, str, str, bool]:
-    near = nearest(name, {name for release in asked for name in known()[release]})
+def _unknown(name: str, possible: Sequence[str]) -> Finding:
+    """Return that no possible release has a flag, and the nearest flag or the releases that have it."""
+    near = nearest(name, {flag for release in possible for flag in known()[release]})
     elsewhere = [release for release, flags in known().items() if name in flags]
-    there = f" (Java {' and '.join(elsewhere)} has it)" if elsewhere else ""
-    wrong = (
-        f"Java {' and '.join(asked)} {'has' if len(asked) == 1 else 'have'} no such flag, and would not start{there}"
-    )
-    near = None if name.startswith(("CMS", "UseConcMark", "UseParNew", "PermSize", "MaxPermSize")) else near
-    return (
-        "OPTION_UNKNOWN",
-        wrong,
-        f"did you mean {near}?" if near else "take it out: older releases had it, or none",
-        False,
-    )
+    removed = name.startswith(("CMS", "UseConcMark", "UseParNew", "PermSize", "MaxPermSize"))
+    if near and not removed:
+        kind = OPTION_UNKNOWN_TYPO_ELSEWHERE if elsewhere else OPTION_UNKNOWN_TYPO
+    else:
+        kind = OPTION_UNKNOWN_FLAG_ELSEWHERE if elsewhere else OPTION_UNKNOWN_FLAG
+    return kind, {"releases": " or ".join(possible), "elsewhere": " and ".join(elsewhere), "near": near}

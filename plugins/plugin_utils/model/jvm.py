@@ -1,4 +1,4 @@
-"""Rules on what the JVMs are told: heaps as they read them, one collector, nothing that lets strangers in."""
+"""Rules on options of JVMs: heaps, one garbage collector, no open JMX or debugger, no secrets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-LEAST = 2**26  # below this no broker and no server starts
+LEAST = 2**26  # bytes of heap: no broker and no server starts with less
 LEAST_DIRECT = 2**24
 COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
-# Flags that one collector alone reads.
+# Flags that only one collector reads.
 OF_COLLECTOR = {
     "G1": r"G1[A-Z]\w*|InitiatingHeapOccupancyPercent",
     "Z": r"Z[A-Z]\w*",
@@ -25,42 +25,42 @@ OF_COLLECTOR = {
     "Epsilon": r"Epsilon\w+",
     "Parallel": r"PS[A-Z]\w*|ParallelOld\w+",
 }
-# Variables of the environment that every JVM reads.
-# Java takes the last, which is the unit's.
+# Java uses the last class path, which is the unit's.
 CLASS_PATH = re.compile(r"-cp|-classpath|--class-path(=.*)?|-Djava\.class\.path=.*", re.DOTALL)
+# Variables of the environment that every JVM reads.
 ENVIRONMENT = re.compile(r"(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS)=(.*)", re.DOTALL)
 LOOPBACK = re.compile(r"localhost|127\..*|\[?::1]?")
 JMX = "-Dcom.sun.management.jmxremote"
-# Names a file that holds the secret.
+# Names of options that refer to a file with the secret.
 FILE = re.compile(r"(file|path|location)$", re.IGNORECASE)
 
 
 def options(machine: Machine) -> dict[str, list[str]]:
-    """Return what the JVMs of a host are told, by variable, one text for each option."""
-    found: dict[str, list[str]] = {}
+    """Return the options of the JVMs of a host, by variable, one text for each option."""
+    by_variable: dict[str, list[str]] = {}
     for _, name in inputs("jvm"):
-        found[name] = _words(machine.inputs.sequence(name))
+        by_variable[name] = _words(machine.inputs.sequence(name))
     for name, sections in overrides(machine):
         service = sections.get("Service")
-        given = service.get("Environment") if isinstance(service, Mapping) else None
-        texts = given if isinstance(given, (list, tuple)) else [given] if given else []
+        value = service.get("Environment") if isinstance(service, Mapping) else None
+        texts = value if isinstance(value, (list, tuple)) else [value] if value else []
         matches = (ENVIRONMENT.fullmatch(str(text).strip().strip("\"'")) for text in texts)
-        found[f"{name}[Service][Environment]"] = _words([match.group(1) for match in matches if match])
+        by_variable[f"{name}[Service][Environment]"] = _words([match.group(1) for match in matches if match])
     for entry in machine.inputs.entries("spark_job_jobs"):
         config = entry.get("config")
         spark = config.get("spark") if isinstance(config, Mapping) and entry.get("state") != "absent" else None
         for name, value in spark.items() if isinstance(spark, Mapping) else ():
             if str(name).endswith("JavaOptions"):
-                found[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = _words([value])
-    return {name: told for name, told in found.items() if told}
+                by_variable[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = _words([value])
+    return {name: words for name, words in by_variable.items() if words}
 
 
 def _words(texts: Any) -> list[str]:
-    """Return the options of texts, each of which may hold several."""
+    """Return the options in texts, each of which may contain several."""
     return [word for text in texts for word in _split(str(text))]
 
 
-@lru_cache(maxsize=1024)  # hosts are told the same
+@lru_cache(maxsize=1024)  # most hosts have the same options
 def _split(text: str) -> Sequence[str]:
     try:
         return shlex.split(text)
@@ -68,132 +68,169 @@ def _split(text: str) -> Sequence[str]:
         return text.split()
 
 
+HEAP_NOTATION = ProblemKind(
+    "HEAP_NOTATION",
+    "the JVM accepts a number with one letter, and would not start",
+    "write it like 512m or 6g",
+)
+HEAP_SMALL = ProblemKind("HEAP_SMALL", "too little to start", "use a size such as 512m or 6g")
+HEAP_SMALL_BYTES = HEAP_SMALL.variant(message="too little to start: a number without a unit is in bytes")
+
+
 def heaps(model: Model) -> Iterator[Problem]:
-    """Heaps are written as the JVM reads them, and large enough to start with."""
+    """Heaps are written as the JVM reads them, and large enough to start."""
     for machine in model.functional:
         for name in model.input_names(machine, "heaps"):
             declared = str(machine.inputs.get(name))
             heap = size(declared)
             if heap is None:
-                continue  # said as HEAP_INVALID
+                continue  # reported as HEAP_INVALID
             if not re.fullmatch(r"\d+[kKmMgGtT]?", declared):
-                wrong = "the JVM takes a number and one letter, and would not start"
-                yield machine.problem(name, "HEAP_NOTATION", declared, wrong, "write it as 512m or 6g")
+                yield machine.report(HEAP_NOTATION, name, declared)
             elif heap < LEAST:
-                unit = ", for a number alone is bytes" if declared.isdecimal() else ""
-                wrong = f"too little to start with{unit}"
-                yield machine.problem(name, "HEAP_SMALL", declared, wrong, "write it as 512m or 6g")
+                yield machine.report(HEAP_SMALL_BYTES if declared.isdecimal() else HEAP_SMALL, name, declared)
+
+
+BUFFERS_SMALL = ProblemKind(
+    "BUFFERS_SMALL",
+    "sockets use it for their buffers: connections would fail without memory for them",
+    "remove it: the default is as much as the heap",
+)
 
 
 def buffers(model: Model) -> Iterator[Problem]:
-    """What sockets take beside the heap is not so little that a service ends with its first clients."""
+    """Direct memory, which sockets use for buffers, suffices for the first connections."""
     for machine in model.functional:
-        for variable, told in options(machine).items():
-            for option in told:
+        for variable, words in options(machine).items():
+            for option in words:
                 name, _, value = option.partition("=")
                 number = size(value) if name == "-XX:MaxDirectMemorySize" else None
                 if number is not None and 0 < number < LEAST_DIRECT:
-                    wrong = "sockets take their buffers from it, and connections would end for lack of memory"
-                    yield machine.problem(variable, "BUFFERS_SMALL", option, wrong, "leave it out: as much as the heap")
+                    yield machine.report(BUFFERS_SMALL, variable, option)
+
+
+OPTION_HEAP = ProblemKind("OPTION_HEAP", "{input} sets the heap too", "remove it, and set {input}")
+OPTION_HEAP_SPARK = OPTION_HEAP.variant(message="Spark rejects the size of a heap in this setting")
+OPTION_CLASS_PATH = ProblemKind("OPTION_CLASS_PATH", "the class path of the unit overrides it completely", "remove it")
+OPTION_CLASS_PATH_INPUT = OPTION_CLASS_PATH.variant(advice="list the jars in {input}")
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Nothing is said twice: the heap is an input."""
+    """Heap and class path are set once: by inputs."""
     for machine in model.functional:
-        told = options(machine)
+        by_variable = options(machine)
         for function in functions().values():
             for variable in (*function.jvm, f"{function.prefix}_unit_overrides[Service][Environment]"):
-                for option in told.get(variable, []):
+                for option in by_variable.get(variable, []):
                     if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)(HeapSize|RAMPercentage)=", option):
-                        heap = function.heaps[0]
-                        wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
-                        yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
+                        yield machine.report(OPTION_HEAP, variable, option, input=function.heaps[0])
                     elif CLASS_PATH.fullmatch(option):
-                        wrong, advice = "the unit's own goes before, and nothing of it is read", "take it out"
-                        if (own := f"{function.prefix}_class_path") in machine.inputs.defaults:
-                            advice = f"list the jars in {own}"
-                        yield machine.problem(variable, "OPTION_CLASS_PATH", option, wrong, advice)
+                        class_path = f"{function.prefix}_class_path"
+                        has_input = class_path in machine.inputs.defaults
+                        kind = OPTION_CLASS_PATH_INPUT if has_input else OPTION_CLASS_PATH
+                        yield machine.report(kind, variable, option, input=class_path)
+
+
+OPTION_COLLECTOR = ProblemKind(
+    "OPTION_COLLECTOR",
+    "{other} is set too, and the JVM does not start with two garbage collectors",
+    "keep one of them, in {variable_name}",
+)
 
 
 def collectors(model: Model) -> Iterator[Problem]:
-    """A JVM has one collector, and only this one's flags do anything."""
+    """A JVM has one garbage collector, and no flags of another one."""
     for machine in model.functional:
-        for usual, told in _processes(machine):
-            pairs = [(variable, option) for variable, found in told.items() for option in found]
+        for usual, by_variable in _processes(machine):
+            pairs = [(variable, option) for variable, words in by_variable.items() for option in words]
             chosen: dict[str, str] = {}
             for variable, option in pairs:
                 if COLLECTOR.fullmatch(option):
                     chosen.setdefault(option, variable)
             for option, variable in list(chosen.items())[1:]:
-                wrong = f"{next(iter(chosen))} is there as well, and the JVM does not start with two collectors"
-                yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, f"keep one, in {usual}")
+                yield machine.report(OPTION_COLLECTOR, variable, option, other=next(iter(chosen)), variable_name=usual)
             if len(chosen) == 1:
-                yield from _idle(machine, next(iter(chosen)), pairs)
+                yield from _idle_flags(machine, next(iter(chosen)), pairs)
 
 
 def _processes(machine: Machine) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield what each JVM of a host is told, by variable, and the variable where its collector is usual."""
-    told, environment = options(machine), "unit_overrides[Service][Environment]"
+    """Yield the options of each JVM of a host, by variable, and the variable that usually sets its collector."""
+    by_variable, environment = options(machine), "unit_overrides[Service][Environment]"
     for function in functions().values():
         if function.jvm:
             names = (*function.jvm, f"{function.prefix}_{environment}")
-            yield function.jvm[0], {name: told[name] for name in names if name in told}
+            yield function.jvm[0], {name: by_variable[name] for name in names if name in by_variable}
     for entry in machine.inputs.entries("spark_job_jobs"):
         place = f"spark_job_jobs[{entry.get('name')}]"
-        own = [name for name in told if name.startswith(f"{place}.config.spark[spark.driver.")]
-        names = (*own, f"{place}.{environment}", f"spark_job_{environment}")
-        yield "spark.driver.extraJavaOptions", {name: told[name] for name in names if name in told}
+        of_job = [name for name in by_variable if name.startswith(f"{place}.config.spark[spark.driver.")]
+        names = (*of_job, f"{place}.{environment}", f"spark_job_{environment}")
+        yield "spark.driver.extraJavaOptions", {name: by_variable[name] for name in names if name in by_variable}
 
 
-def _idle(machine: Machine, collector: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    """Flags of another collector than the one that runs."""
+OPTION_IDLE = ProblemKind(
+    "OPTION_IDLE",
+    "a flag of Use{collector}GC, without effect in a JVM with {running}",
+    "remove it",
+    warning=True,
+)
+
+
+def _idle_flags(machine: Machine, collector: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
+    """Report flags of another collector than the one that runs."""
     running = COLLECTOR.sub(r"\1", collector)
     for variable, option in pairs:
         name = re.match(r"-XX:[+-]?(\w+)", option)
-        of = next((kind for kind, names in OF_COLLECTOR.items() if name and re.fullmatch(names, name[1])), running)
-        if of != running:
-            wrong = f"a flag of Use{of}GC, and with {collector} the JVM does nothing with it"
-            yield machine.problem(variable, "OPTION_IDLE", option, wrong, "take it out", warning=True)
+        owner = next((kind for kind, names in OF_COLLECTOR.items() if name and re.fullmatch(names, name[1])), running)
+        if owner != running:
+            yield machine.report(OPTION_IDLE, variable, option, collector=owner, running=collector)
 
 
 def of_jobs(model: Model) -> Iterator[Problem]:
-    """Spark says the heap of a job's JVM itself, and refuses another."""
+    """Options of a job's JVM set no heap: Spark sets it, and rejects another."""
     for machine in model.spark_nodes:
-        for variable, told in options(machine).items():
-            for option in told if variable.startswith("spark_job_jobs") else ():
+        for variable, words in options(machine).items():
+            for option in words if variable.startswith("spark_job_jobs") else ():
                 if option.startswith("-Xmx"):
-                    wrong, advice = "Spark refuses a heap there", "take it out, and set spark.driver.memory"
-                    yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
+                    yield machine.report(OPTION_HEAP_SPARK, variable, option, input="spark.driver.memory")
 
 
-def strangers(model: Model) -> Iterator[Problem]:
-    """No JVM takes orders from whoever connects, and none has a secret in its command line."""
+DEBUGGER_OPEN = ProblemKind(
+    "DEBUGGER_OPEN", "a debugger executes any code in the process, without a login", "remove it"
+)
+OPTION_SECRET = ProblemKind(
+    "OPTION_SECRET",
+    "every user of the host can read it: units and command lines are not secret",
+    "use a file that contains it, or the inputs of the roles",
+)
+
+
+def open_options(model: Model) -> Iterator[Problem]:
+    """No JVM accepts commands from the network without a login, and no command line contains a secret."""
     for machine in model.functional:
-        for variable, found in options(machine).items():
-            yield from _jmx(machine, variable, found)
-            for option in found:
+        for variable, words in options(machine).items():
+            yield from _jmx(machine, variable, words)
+            for option in words:
                 if re.match(r"-agentlib:jdwp|-Xrunjdwp", option):
-                    wrong = "a debugger runs any code in the process, without a login"
-                    yield machine.problem(variable, "DEBUGGER_OPEN", option, wrong, "take it out")
+                    yield machine.report(DEBUGGER_OPEN, variable, option)
                 name, _, value = option.partition("=")
-                if (
-                    re.search(r"passw|secret|passphrase|token$", name, re.IGNORECASE)
-                    and value
-                    and not FILE.search(name)
-                ):
-                    wrong = "everybody on the host can read it: units and command lines are no secret"
-                    advice = "name a file that holds it, or use the roles' inputs"
-                    yield machine.problem(variable, "OPTION_SECRET", name, wrong, advice)
+                secret = re.search(r"passw|secret|passphrase|token$", name, re.IGNORECASE)
+                if secret and value and not FILE.search(name):
+                    yield machine.report(OPTION_SECRET, variable, name)
 
 
-def _jmx(machine: Machine, variable: str, found: list[str]) -> Iterator[Problem]:
-    told = {name: value for name, _, value in (option.partition("=") for option in found) if name.startswith(JMX)}
-    outside = f"{JMX}.port" in told and not LOOPBACK.fullmatch(told.get(f"{JMX}.host", ""))
-    for name, wrong in (
-        ("authenticate", "whoever connects may do everything with the process, and JMX asks for no login"),
-        ("ssl", "the login to JMX passes in the clear"),
-    ):
-        if outside and told.get(f"{JMX}.{name}", "true").lower() != "true":
-            advice = f"take {name}=false out, or bind it to the loopback: {JMX}.host=127.0.0.1"
-            yield machine.problem(variable, "JMX_OPEN", f"{JMX}.{name}=false", wrong, advice)
+JMX_OPEN = ProblemKind(
+    "JMX_OPEN",
+    "JMX requires no login: any host that connects can control the process",
+    "remove {option}=false, or bind JMX to the loopback: -Dcom.sun.management.jmxremote.host=127.0.0.1",
+)
+JMX_OPEN_CLEAR = JMX_OPEN.variant(message="passwords of JMX are sent unencrypted")
+
+
+def _jmx(machine: Machine, variable: str, words: list[str]) -> Iterator[Problem]:
+    """Report JMX that listens on the network without a login, or without TLS."""
+    values = {name: value for name, _, value in (option.partition("=") for option in words) if name.startswith(JMX)}
+    outside = f"{JMX}.port" in values and not LOOPBACK.fullmatch(values.get(f"{JMX}.host", ""))
+    for name, kind in (("authenticate", JMX_OPEN), ("ssl", JMX_OPEN_CLEAR)):
+        if outside and values.get(f"{JMX}.{name}", "true").lower() != "true":
+            yield machine.report(kind, variable, f"{JMX}.{name}=false", option=name)
             return

@@ -1,4 +1,4 @@
-"""Rules on what the role base makes of a host: settings of the kernel, names in /etc/hosts, rules for nobody."""
+"""Rules on the inputs of the role base: settings of the kernel, lines of /etc/hosts, firewall rules of the site."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Settings of Linux that hosts of Kafka are given, with the least and the most of each, as sysctl/vm.rst and net.rst of
-# the kernel's documentation say them; None where there is no end.
+# Settings of Linux that are usual on hosts of Kafka, with minimum and maximum (None: no maximum), from sysctl/vm.rst
+# and net.rst of the kernel's documentation.
 KERNEL: dict[str, tuple[int, int | None]] = {
     "fs.file-max": (1, None),
     "fs.nr_open": (1024, None),
@@ -49,13 +49,22 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "vm.zone_reclaim_mode": (0, 7),
 }
 MAPS, SWAP, OVERCOMMIT = "vm.max_map_count", "vm.swappiness", "vm.overcommit_memory"
-# What hosts of a function want, of the one at least and of the other at most, and what comes of another number.
-WANTED = {
-    MAPS: ("kafka", 262144, "a broker maps two files of each segment, and ends where it may map no more"),
-    SWAP: ("kafka", 10, "the kernel would rather swap the heap than give up page cache: pauses that cost sessions"),
-}
-# What Linux has dropped or moved, and since when: advice of old pages that ends in an error, or in nothing.
-DROPPED = {
+
+SYSCTL_UNFIT = ProblemKind("SYSCTL_UNFIT", "unsuitable for Kafka", "set {recommended}", warning=True)
+SYSCTL_UNFIT_MAPS = SYSCTL_UNFIT.variant(
+    message="a broker maps two files of each segment, and stops if it cannot map more"
+)
+SYSCTL_UNFIT_SWAP = SYSCTL_UNFIT.variant(
+    message="the kernel would swap the heap rather than reduce the page cache: pauses would end sessions"
+)
+SYSCTL_UNFIT_OVERCOMMIT = SYSCTL_UNFIT.variant(
+    message="the kernel then allows no more than swap and {ratio}% of the memory, but a JVM reserves more than it uses",
+    advice="set 0, or remove it",
+)
+# For hosts of a function: the minimum of MAPS, the maximum of SWAP, and the kind of problem.
+RECOMMENDED = {MAPS: ("kafka", 262144, SYSCTL_UNFIT_MAPS), SWAP: ("kafka", 10, SYSCTL_UNFIT_SWAP)}
+# Settings that Linux has removed, and since which version: old pages advise them, and setting them fails.
+REMOVED = {
     "kernel.sched_latency_ns": "5.13",
     "kernel.sched_migration_cost_ns": "5.13",
     "kernel.sched_min_granularity_ns": "5.13",
@@ -64,203 +73,253 @@ DROPPED = {
     "net.ipv4.tcp_tw_recycle": "4.12",
 }
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
-PASSING = range(32768, 61000)  # the kernel's own choice (net.ipv4.ip_local_port_range)
+EPHEMERAL = range(32768, 61000)  # the kernel's default of net.ipv4.ip_local_port_range
 OPEN_FILES, ALL_FILES = "fs.nr_open", "fs.file-max"
 THREE = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_mem")
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
 
+SYSCTL_VALUE = ProblemKind("SYSCTL_VALUE", "not a whole number from {least} to {most}", "correct it")
+SYSCTL_VALUE_LEAST = SYSCTL_VALUE.variant(message="not a whole number, or less than {least}")
+SYSCTL_VALUE_REMOVED = SYSCTL_VALUE.variant(
+    message="Linux has no such setting since {release}, and setting it fails", advice="remove it"
+)
+SYSCTL_VALUE_NAME = SYSCTL_VALUE.variant(
+    message="not a name of a setting of the kernel", advice="use a name such as vm.swappiness"
+)
+SYSCTL_VALUE_NAME_TYPO = SYSCTL_VALUE_NAME.variant(advice="did you mean {near}?")
+SYSCTL_VALUE_TYPO = SYSCTL_VALUE.variant(message="the kernel has no such setting", advice="did you mean {near}?")
+SYSCTL_VALUE_THREE = SYSCTL_VALUE.variant(
+    message="the setting has three numbers, and the others would not change",
+    advice="set all three, such as 4096 87380 16777216",
+)
+SYSCTL_VALUE_FORM = SYSCTL_VALUE.variant(
+    message="not a value of a setting of the kernel", advice="set a number or a text, or remove it"
+)
+SYSCTL_VALUE_DIRTY_TWICE = SYSCTL_VALUE.variant(
+    message="{other} is set too, but the kernel uses only one of them: the one that is set last sets the other to 0",
+    advice="keep one of the two",
+)
+SYSCTL_VALUE_DIRTY_RATIO = SYSCTL_VALUE.variant(
+    message="not less than vm.dirty_ratio ({limit}): writers would have to wait before the kernel starts to write",
+    advice="lower it, for example to 5",
+)
+SYSCTL_VALUE_NR_OPEN = SYSCTL_VALUE.variant(
+    message="less than {input} ({limit}): systemd cannot start a service with a higher limit",
+    advice="remove it: the default is 1048576",
+)
+SYSCTL_VALUE_FILE_MAX = SYSCTL_VALUE.variant(
+    message="the limit of the whole host is lower than {input} ({limit}) of one service",
+    advice="remove it: the kernel computes it from the memory",
+)
+SYSCTL_VALUE_RANGE = SYSCTL_VALUE.variant(
+    message="not two ports, the lower one first", advice="write it like 32768 60999, or remove it"
+)
+SYSCTL_VALUE_PORTS = SYSCTL_VALUE.variant(
+    message="outgoing connections of the host may use {ports} while the service restarts",
+    advice="start the range above these ports, or add them to net.ipv4.ip_local_reserved_ports",
+)
+
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Settings of the kernel are such as it has, with values that it takes."""
+    """Settings of the kernel exist, and have values that it accepts and that suit the services."""
     for machine in model.functional:
-        told = machine.inputs.mapping("base_sysctl")
-        for name, value in told.items():
-            if found := _setting(str(name), value):
-                yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
-        yield from _dirty(machine, told)
-        yield from _granted(model, machine, told)
-        for name, (function, wanted, wrong) in WANTED.items():
-            number = whole(told.get(name)) if model.is_in(function, machine) else None
+        sysctl = machine.inputs.mapping("base_sysctl")
+        for name, value in sysctl.items():
+            if finding := _setting(str(name), value):
+                kind, details = finding
+                yield machine.report(kind, f"base_sysctl[{name}]", value, **details)
+        yield from _dirty(machine, sysctl)
+        yield from _overcommit(model, machine, sysctl)
+        for name, (function, recommended, kind) in RECOMMENDED.items():
+            number = whole(sysctl.get(name)) if model.is_in(function, machine) else None
             if number is None or number < KERNEL[name][0]:
-                continue  # said as SYSCTL_VALUE
-            if number < wanted if name == MAPS else number > wanted:
-                place = f"base_sysctl[{name}]"
-                yield machine.problem(place, "SYSCTL_UNFIT", number, wrong, f"write {wanted}", warning=True)
+                continue  # reported as SYSCTL_VALUE
+            if number < recommended if name == MAPS else number > recommended:
+                yield machine.report(kind, f"base_sysctl[{name}]", number, recommended=recommended)
 
 
-def _granted(model: Model, machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:
-    """A JVM is granted more than it uses; where a database is alone, PostgreSQL's manual (18.4.4) advises 2."""
-    ratio = whole(told.get("vm.overcommit_ratio", 50))
-    enough = whole(told.get("vm.overcommit_kbytes")) or ratio is None or ratio >= 100
+def _overcommit(model: Model, machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Reject strict accounting of memory with a JVM, which reserves more memory than it uses.
+
+    On a host with only a database, the manual of PostgreSQL (18.4.4) recommends 2.
+    """
+    ratio = whole(sysctl.get("vm.overcommit_ratio", 50))
+    enough = whole(sysctl.get("vm.overcommit_kbytes")) or ratio is None or ratio >= 100
     java = any(function.java for function in model.functions_of(machine))
-    if whole(told.get(OVERCOMMIT)) == 2 and java and not enough:
-        wrong = f"the kernel then grants no more than swap and {ratio}% of the memory: a JVM asks for more than it uses"
-        place = f"base_sysctl[{OVERCOMMIT}]"
-        yield machine.problem(place, "SYSCTL_UNFIT", 2, wrong, "write 0, or leave it out", warning=True)
+    if whole(sysctl.get(OVERCOMMIT)) == 2 and java and not enough:
+        yield machine.report(SYSCTL_UNFIT_OVERCOMMIT, f"base_sysctl[{OVERCOMMIT}]", 2, ratio=ratio)
 
 
-def _dirty(machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:
-    """What is not yet on a disk has two limits, the kernel's own below the writers', each said in one way."""
+def _dirty(machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Each limit of dirty pages is set in one way, and that of the kernel is below that of writers."""
     for name in ("vm.dirty_bytes", "vm.dirty_background_bytes"):
         other = name.replace("bytes", "ratio")
-        if whole(told.get(name)) and whole(told.get(other)):
-            wrong = (
-                f"{other} is there as well, and the kernel has one of them: whichever comes last sets the other to 0"
-            )
-            yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", told[name], wrong, "keep one of the two")
-    low, high = (whole(told.get(name)) for name in ("vm.dirty_background_ratio", "vm.dirty_ratio"))
+        if whole(sysctl.get(name)) and whole(sysctl.get(other)):
+            yield machine.report(SYSCTL_VALUE_DIRTY_TWICE, f"base_sysctl[{name}]", sysctl[name], other=other)
+    low, high = (whole(sysctl.get(name)) for name in ("vm.dirty_background_ratio", "vm.dirty_ratio"))
     if low is not None and high is not None and 0 < high <= low <= 100:
-        wrong = f"not less than vm.dirty_ratio ({high}): whoever writes would wait before the kernel begins to"
-        place, advice = "base_sysctl[vm.dirty_background_ratio]", "lower it, as to 5"
-        yield machine.problem(place, "SYSCTL_VALUE", low, wrong, advice)
+        yield machine.report(SYSCTL_VALUE_DIRTY_RATIO, "base_sysctl[vm.dirty_background_ratio]", low, limit=high)
 
 
 def open_files(model: Model) -> Iterator[Problem]:
-    """Services open no more files than the kernel lets a process open: systemd would not start them."""
+    """Services open no more files than the kernel allows to a process, or systemd would not start them."""
     yield from (problem for name in (OPEN_FILES, ALL_FILES) for problem in _open_files(model, name))
 
 
 def _open_files(model: Model, setting: str) -> Iterator[Problem]:
-    place, found = f"base_sysctl[{setting}]", dict[int, dict[str, dict[str, int]]]()
+    place, too_low = f"base_sysctl[{setting}]", dict[int, dict[str, dict[str, int]]]()
     for machine in model.functional:
         most = whole(machine.inputs.mapping("base_sysctl").get(setting))
         inputs = [f"{function.prefix}_limit_nofile" for function in model.functions_of(machine)]
-        asked = {name: number for name in inputs if (number := machine.inputs.whole(name))}
-        if most is not None and KERNEL[setting][0] <= most < max(asked.values(), default=0):
-            found.setdefault(most, {})[machine.name] = asked
-    for most, hosts in found.items():
-        wanted, name = max((number, name) for asked in hosts.values() for name, number in asked.items())
-        wrong = f"less than {name} ({wanted}), and a service that asks for more does not start"
-        if setting == ALL_FILES:
-            wrong = f"fewer for the whole host than {name} ({wanted}) grants one service"
-        advice = (
-            "leave it out: 1048576" if setting == OPEN_FILES else "leave it out: the kernel reckons with its memory"
-        )
-        yield Problem(tuple(hosts), place, "SYSCTL_VALUE", most, wrong, advice)
+        limits = {name: number for name in inputs if (number := machine.inputs.whole(name))}
+        if most is not None and KERNEL[setting][0] <= most < max(limits.values(), default=0):
+            too_low.setdefault(most, {})[machine.name] = limits
+    for most, by_host in too_low.items():
+        limit, name = max((number, name) for limits in by_host.values() for name, number in limits.items())
+        kind = SYSCTL_VALUE_FILE_MAX if setting == ALL_FILES else SYSCTL_VALUE_NR_OPEN
+        yield kind.problem(tuple(by_host), place, most, input=name, limit=limit)
 
 
 def local_ports(model: Model) -> Iterator[Problem]:
-    """No connection of a host's own takes a port at which one of its services listens when it is started again."""
-    place, found = f"base_sysctl[{RANGE}]", dict[tuple[str, str], list[Machine]]()
+    """Outgoing connections of a host use no port at which one of its services listens."""
+    place, by_range = f"base_sysctl[{RANGE}]", dict[tuple[str, str], list[Machine]]()
     for machine in model.functional:
-        told = machine.inputs.mapping("base_sysctl")
-        if told.get(RANGE) is not None:
-            found.setdefault((str(told[RANGE]), str(told.get(RESERVED) or "")), []).append(machine)
-    for (told_range, kept), machines in found.items():
-        ends, hosts = [whole(end) for end in told_range.split()], tuple(machine.name for machine in machines)
+        sysctl = machine.inputs.mapping("base_sysctl")
+        if sysctl.get(RANGE) is not None:
+            by_range.setdefault((str(sysctl[RANGE]), str(sysctl.get(RESERVED) or "")), []).append(machine)
+    for (port_range, kept), machines in by_range.items():
+        ends, hosts = [whole(end) for end in port_range.split()], tuple(machine.name for machine in machines)
         low, high = ends if len(ends) == 2 else (None, None)
         if low is None or high is None or not 0 < low < high < 65536:
-            wrong, advice = "not two ports, the lower one first", "write it as 32768 60999, or leave it out"
-            yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice)
+            yield SYSCTL_VALUE_RANGE.problem(hosts, place, port_range)
             continue
         reserved = _reserved(kept)
         numbers = {port.number for machine in machines for port in of_services(machine, model)}
-        taken = sorted(port for port in numbers if isinstance(port, int) and low <= port <= high)
-        free = [port for port in taken if not any(one <= port <= two for one, two in reserved)]
-        if free:
-            wrong = f"a connection of a host's own may take {', '.join(map(str, free))} while the service restarts"
-            advice = f"begin above them, or name them in {RESERVED}"
-            yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice, warning=True)
+        in_range = sorted(port for port in numbers if isinstance(port, int) and low <= port <= high)
+        unreserved = [port for port in in_range if not any(first <= port <= last for first, last in reserved)]
+        if unreserved:
+            yield SYSCTL_VALUE_PORTS.problem(hosts, place, port_range, warning=True, ports=unreserved)
+
+
+PORT_PASSING = ProblemKind(
+    "PORT_PASSING",
+    "in the range of ports of outgoing connections ({first} to {last}): it may be in use when the service restarts",
+    "use a port below {first}, or add it to net.ipv4.ip_local_reserved_ports in base_sysctl",
+    warning=True,
+)
 
 
 def passing_ports(model: Model) -> Iterator[Problem]:
-    """The same, where nobody says which ports a host's own connections take: then they are Linux's."""
+    """The same as local_ports, where the site sets no range: with Linux's default range."""
     for machine in model.functional:
-        told = machine.inputs.mapping("base_sysctl")
-        kept = _reserved(str(told.get(RESERVED) or ""))
-        for port in of_services(machine, model) if told.get(RANGE) is None else ():
+        sysctl = machine.inputs.mapping("base_sysctl")
+        kept = _reserved(str(sysctl.get(RESERVED) or ""))
+        for port in of_services(machine, model) if sysctl.get(RANGE) is None else ():
             number = port.number
-            if not isinstance(number, int) or not PASSING[0] <= number <= PASSING[-1]:
+            if not isinstance(number, int) or not EPHEMERAL[0] <= number <= EPHEMERAL[-1]:
                 continue
-            if any(one <= number <= two for one, two in kept):
+            if any(first <= number <= last for first, last in kept):
                 continue
-            wrong = f"one of those that connections of the host's own take ({PASSING[0]} to {PASSING[-1]}): "
-            wrong += "the service may find it taken when it starts again"
-            advice = f"use one below {PASSING[0]}, or name it in {RESERVED} of base_sysctl"
-            yield machine.problem(port.variable, "PORT_PASSING", number, wrong, advice, warning=True)
+            yield machine.report(PORT_PASSING, port.variable, number, first=EPHEMERAL[0], last=EPHEMERAL[-1])
 
 
 def _reserved(text: str) -> list[tuple[int, int]]:
-    """Return the ports that connections of a host's own leave alone, as ranges."""
-    return [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", text)]
+    """Return the ports that outgoing connections do not use, as ranges."""
+    return [(int(first), int(last or first)) for first, last in re.findall(r"(\d+)(?:-(\d+))?", text)]
 
 
-def _setting(name: str, value: Any) -> tuple[str, str] | None:
-    """Return what is wrong with a setting, and advice."""
-    if name.replace("/", ".") in DROPPED:
-        return f"Linux has no such setting since {DROPPED[name.replace('/', '.')]}, and setting it fails", "take it out"
+def _setting(name: str, value: Any) -> tuple[ProblemKind, dict[str, Any]] | None:
+    """Return what is wrong with a setting, and the details of the message; None if nothing is."""
+    if name.replace("/", ".") in REMOVED:
+        return SYSCTL_VALUE_REMOVED, {"release": REMOVED[name.replace("/", ".")]}
     if name not in KERNEL and name not in (RANGE, RESERVED):
         near = nearest(name, KERNEL)
         if not SETTING.fullmatch(name):
-            return "no name of a setting of the kernel", f"did you mean {near}?" if near else "as vm.swappiness"
+            return SYSCTL_VALUE_NAME_TYPO if near else SYSCTL_VALUE_NAME, {"near": near}
         if near and near.count(".") == name.count("."):
-            return "the kernel knows no such setting", f"did you mean {near}?"
+            return SYSCTL_VALUE_TYPO, {"near": near}
     if name in THREE and not re.fullmatch(r"\d+\s+\d+\s+\d+", str(value).strip()):
-        return (
-            "the kernel has three numbers there, and the others would stay",
-            "write all three, as 4096 87380 16777216",
-        )
+        return SYSCTL_VALUE_THREE, {}
     if value is None or isinstance(value, (bool, Mapping, list, tuple)) or not str(value).strip():
-        return "no value of a setting of the kernel", "write a number or a text, or take it out"
+        return SYSCTL_VALUE_FORM, {}
     least, most = KERNEL.get(name, (None, None))
     number = whole(value)
     if name in KERNEL and (number is None or (least is not None and number < least) or number > (most or number)):
-        span = f"from {least} on" if most is None else f"from {least} to {most}"
-        return f"not a whole number {span}", "correct it"
+        return SYSCTL_VALUE_LEAST if most is None else SYSCTL_VALUE, {"least": least, "most": most}
     return None
 
 
+HOSTS_LINE = ProblemKind(
+    "HOSTS_LINE",
+    "not the name of a host",
+    "use names of letters, digits, - and dots, one entry for each name",
+)
+HOSTS_LINE_ADDRESS = HOSTS_LINE.variant(
+    message="not an address", advice="use an address such as 198.51.100.7, and put the names into names"
+)
+HOSTS_LINE_NAMELESS = HOSTS_LINE.variant(
+    message="an address without names", advice="list its names, such as [mirror.example.org]"
+)
+HOSTS_LINE_OWN = HOSTS_LINE.variant(
+    message="a host of the inventory, whose addresses are {addresses}",
+    advice="remove it: the role adds the hosts of the inventory",
+)
+
+
 def names(model: Model) -> Iterator[Problem]:
-    """Lines of /etc/hosts are an address and names, and a host of the inventory has its own address there."""
+    """Lines of /etc/hosts have an address and names, and no other address for a host of the inventory."""
     elsewhere = {str(address) for machine in model.machines.values() for address in machine.addresses}
-    fine = set[str]()  # most hosts have the same lines
+    correct = set[str]()  # most hosts have the same lines
     for machine in model.functional:
         for number, entry in enumerate(machine.inputs.entries("base_hosts")):
-            if (line := repr(entry)) in fine:
+            if (line := repr(entry)) in correct:
                 continue
-            found = list(_line(model, machine, number, entry, elsewhere))
-            if not found:
-                fine.add(line)
-            yield from found
+            problems = list(_line(model, machine, number, entry, elsewhere))
+            if not problems:
+                correct.add(line)
+            yield from problems
 
 
 def _line(
     model: Model, machine: Machine, number: int, entry: Mapping[str, Any], elsewhere: Collection[str]
 ) -> Iterator[Problem]:
-    address, told = entry.get("address"), entry.get("names")
+    """Check one entry of base_hosts; `elsewhere` are the addresses of all hosts."""
+    address, host_names = entry.get("address"), entry.get("names")
     if address is not None and not is_address(address) and str(address) not in elsewhere:
-        wrong, advice = "no address", "write one, as 198.51.100.7; names stand in names"
-        yield machine.problem(f"base_hosts[{number}].address", "HOSTS_LINE", address, wrong, advice)
-    if told in ([], ()):
-        wrong, advice = "an address without a name", "write the names that it has, as [mirror.example.org]"
-        yield machine.problem(f"base_hosts[{address}].names", "HOSTS_LINE", None, wrong, advice)
-    for name in told if isinstance(told, (list, tuple)) else ():
+        yield machine.report(HOSTS_LINE_ADDRESS, f"base_hosts[{number}].address", address)
+    if host_names in ([], ()):
+        yield machine.report(HOSTS_LINE_NAMELESS, f"base_hosts[{address}].names")
+    for name in host_names if isinstance(host_names, (list, tuple)) else ():
         yield from _name(model, machine, address, str(name))
 
 
 def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[Problem]:
     place, host = f"base_hosts[{address}].names", model.machines.get(name)
     if not NAME.fullmatch(name) or len(name) > 253:
-        wrong, advice = "no name of a host", "write names of letters, figures, - and dots, one entry for each"
-        yield machine.problem(place, "HOSTS_LINE", name, wrong, advice)
+        yield machine.report(HOSTS_LINE, place, name)
     elif host and is_address(address) and host.addresses and str(address) not in map(str, host.addresses):
-        wrong = f"a host of the inventory, whose addresses are {', '.join(map(str, host.addresses))}"
-        yield machine.problem(place, "HOSTS_LINE", name, wrong, "take it out: base_hosts has it without being told")
+        yield machine.report(HOSTS_LINE_OWN, place, name, addresses=host.addresses)
+
+
+FIREWALL_NOBODY = ProblemKind(
+    "FIREWALL_NOBODY", "no source: the rule applies to no host", "list addresses or subnets, or remove the rule"
+)
+FIREWALL_NOBODY_BOTH = FIREWALL_NOBODY.variant(
+    message="one rule accepts it, and another rejects it", advice="keep one of the two rules"
+)
 
 
 def rules(model: Model) -> Iterator[Problem]:
-    """A rule of the site's own lets somebody in, and does not refuse him as well."""
+    """Each firewall rule of the site has a source, and no two rules accept and reject the same source."""
     for machine in model.functional:
-        judged: dict[tuple[Any, str], str] = {}
+        actions: dict[tuple[Any, str], str] = {}
         for rule in machine.inputs.entries("site_firewall_rules") if rules_of(machine) else ():
             given, action = rule.get("from"), str(rule.get("action") or "accept")
             place = f"site_firewall_rules[{rule.get('port')}]"
             if given in ([], ()):
-                wrong, advice = "no source: nobody is meant by it", "name addresses or subnets, or take the rule out"
-                yield machine.problem(place, "FIREWALL_NOBODY", None, wrong, advice)
+                yield machine.report(FIREWALL_NOBODY, place)
             for source in map(str, given if isinstance(given, (list, tuple)) else ()):
-                if judged.setdefault((whole(rule.get("port")), source), action) != action:
-                    wrong = "let in by one rule, and rejected by another"
-                    yield machine.problem(place, "FIREWALL_NOBODY", source, wrong, "keep the one that is meant")
+                if actions.setdefault((whole(rule.get("port")), source), action) != action:
+                    yield machine.report(FIREWALL_NOBODY_BOTH, place, source)

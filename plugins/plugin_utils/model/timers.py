@@ -1,4 +1,4 @@
-"""Rules on what a timer of the admin host does by itself."""
+"""Rules on the timer of the admin host that rebalances replicas."""
 
 from __future__ import annotations
 
@@ -7,72 +7,107 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import faults, occurs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-WORD = "rebalance_timer"
+TIMER = "rebalance_timer"
+
+TIMER_NOWHERE = ProblemKind(
+    "TIMER_NOWHERE",
+    "no host is in the group admin, so no host has the timer",
+    "put a host that may connect to brokers into the group (docs/control_node.md), or remove it",
+)
+TIMER_NOWHERE_FIRST = TIMER_NOWHERE.variant(
+    message="not set for {admin}, the first host of the group admin, which alone has the timer",
+    advice="set it for all hosts, or for the group admin",
+)
+TIMER_NOWHERE_BROKERS = TIMER_NOWHERE.variant(
+    message="this inventory has no brokers", advice="declare the brokers, or remove it"
+)
+TIMER_LISTENERS = ProblemKind(
+    "TIMER_LISTENERS",
+    "differs from that of the brokers: {admin} would connect to other brokers than the playbooks",
+    "set it for all hosts",
+)
 
 
 def rebalance(model: Model) -> Iterator[Problem]:
-    """A timer has a host, a time, a rate, and a limit where it moves replicas by itself."""
-    said = [machine for machine in model.machines.values() if machine.inputs.mapping(WORD)]
+    """The timer has a host, a time, a rate, and a limit of bytes if it moves replicas itself."""
+    machines = [machine for machine in model.machines.values() if machine.inputs.mapping(TIMER)]
     admins = model.all_groups.get("admin", [])
-    if said and not admins:
-        wrong = "no host is in the group admin, so no timer is anywhere"
-        advice = "put a host there that may ask brokers (docs/control_node.md), or take it out"
-        yield Problem(names(said), WORD, "TIMER_NOWHERE", None, wrong, advice)
-    elif said and admins[0] not in names(said):
-        wrong = f"is not said for {admins[0]}, the first host of the group admin, which alone has the timer"
-        yield Problem(names(said), WORD, "TIMER_NOWHERE", None, wrong, "say it for all hosts, or for the group admin")
-    elif said and not model.brokers:
-        wrong = "there is no broker in this inventory"
-        yield Problem(names(said), WORD, "TIMER_NOWHERE", None, wrong, "declare the brokers, or take it out")
-    elif said and (asks := _asks(model.machines[admins[0]])) and asks != _asks(model.brokers[0]):
-        wrong = f"not what brokers have, and {admins[0]} would ask others than all playbooks do"
-        yield Problem((admins[0],), "kafka_admin_listeners", "TIMER_LISTENERS", None, wrong, "say it for all hosts")
-    for machine in said:
-        for key, judge in (("on_calendar", _time), ("rate", _rate), ("at_most", _limit)):
-            told = machine.inputs.mapping(WORD).get(key)
-            if not isinstance(told, (bool, Mapping, list, tuple)):  # reported with the word
-                yield from judge(machine, None if told is None else str(told))
+    if machines and not admins:
+        yield TIMER_NOWHERE.problem(names(machines), TIMER)
+    elif machines and admins[0] not in names(machines):
+        yield TIMER_NOWHERE_FIRST.problem(names(machines), TIMER, admin=admins[0])
+    elif machines and not model.brokers:
+        yield TIMER_NOWHERE_BROKERS.problem(names(machines), TIMER)
+    elif machines and (own := _listeners(model.machines[admins[0]])) and own != _listeners(model.brokers[0]):
+        yield TIMER_LISTENERS.problem((admins[0],), "kafka_admin_listeners", admin=admins[0])
+    for machine in machines:
+        for key, rule in (("on_calendar", _time), ("rate", _rate), ("at_most", _limit)):
+            value = machine.inputs.mapping(TIMER).get(key)
+            if not isinstance(value, (bool, Mapping, list, tuple)):  # reported with the variable
+                yield from rule(machine, None if value is None else str(value))
 
 
-def _asks(machine: Machine) -> Mapping[Any, Any]:
+def _listeners(machine: Machine) -> Mapping[Any, Any]:
     return machine.inputs.mapping("kafka_admin_listeners")
 
 
+TIMER_CALENDAR = ProblemKind(
+    "TIMER_CALENDAR",
+    "not set: the timer has no time",
+    "use a calendar event of systemd.time(7), such as Sun 03:00",
+)
+TIMER_CALENDAR_FORM = TIMER_CALENDAR.variant(message="{reasons}")
+TIMER_CALENDAR_NEVER = TIMER_CALENDAR.variant(message="never occurs: no such day is in the future")
+
+
 def _time(machine: Machine, text: str | None) -> Iterator[Problem]:
-    wrong = "; ".join(faults(text)) if text is not None else "it does not say when"
-    if text and not wrong and not comes(text, datetime.now(UTC).date()):
-        wrong = "never comes: no such day is ahead"
-    if wrong:
-        advice = "write a calendar event of systemd.time(7), as Sun 03:00"
-        yield machine.problem(f"{WORD}.on_calendar", "TIMER_CALENDAR", text, wrong, advice)
+    reasons = list(faults(text)) if text is not None else []
+    kind = TIMER_CALENDAR if text is None else TIMER_CALENDAR_FORM if reasons else None
+    if text and not reasons and not occurs(text, datetime.now(UTC).date()):
+        kind = TIMER_CALENDAR_NEVER
+    if kind:
+        yield machine.report(kind, f"{TIMER}.on_calendar", text, reasons="; ".join(reasons))
+
+
+TIMER_RATE = ProblemKind(
+    "TIMER_RATE",
+    "not set: moving replicas could use the whole capacity of disks and networks",
+    "set the bytes per second that each broker may send and receive, such as 50MB",
+)
+TIMER_RATE_FORM = TIMER_RATE.variant(message="not a rate that brokers can throttle to")
 
 
 def _rate(machine: Machine, text: str | None) -> Iterator[Problem]:
-    wrong = "not said, and moving replicas can take all that disks and networks have"
+    kind = TIMER_RATE
     if text is not None:
         try:
             amounts.rate(text)
             return
         except ValueError:
-            wrong = "no rate that brokers can keep to"
-    advice = "write how many bytes a second each broker may send, and take, as 50MB"
-    yield machine.problem(f"{WORD}.rate", "TIMER_RATE", text, wrong, advice)
+            kind = TIMER_RATE_FORM
+    yield machine.report(kind, f"{TIMER}.rate", text)
+
+
+TIMER_LIMIT = ProblemKind(
+    "TIMER_LIMIT",
+    "not set, but with run: true the timer moves replicas without a limit",
+    "set how many bytes one run may copy, such as 20GB",
+)
+TIMER_LIMIT_ZERO = TIMER_LIMIT.variant(message="too little to copy anything")
+TIMER_LIMIT_FORM = TIMER_LIMIT.variant(message="not a number of bytes")
 
 
 def _limit(machine: Machine, text: str | None) -> Iterator[Problem]:
-    wrong = ""
-    if text is None and machine.inputs.mapping(WORD).get("run"):
-        wrong = "it is to move replicas by itself, and nothing says how many bytes it may copy"
+    kind = TIMER_LIMIT if text is None and machine.inputs.mapping(TIMER).get("run") else None
     try:
         if text is not None and amounts.bytes_of(text) < 1:
-            wrong = "it could never copy anything"
+            kind = TIMER_LIMIT_ZERO
     except ValueError:
-        wrong = "no number of bytes"
-    if wrong:
-        advice = "write how many bytes one run may copy, as 20GB"
-        yield machine.problem(f"{WORD}.at_most", "TIMER_LIMIT", text, wrong, advice)
+        kind = TIMER_LIMIT_FORM
+    if kind:
+        yield machine.report(kind, f"{TIMER}.at_most", text)

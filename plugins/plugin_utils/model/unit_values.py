@@ -1,4 +1,4 @@
-"""What systemd takes for a setting's value: another it leaves out, with a line in the journal that nobody reads.
+"""Checks values of unit settings: systemd ignores a setting whose value it rejects, and only logs it in the journal.
 
 systemd.exec(5), systemd.resource-control(5), systemd.service(5), systemd.unit(5), systemd.time(7)
 """
@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
+
 SPAN = re.compile(
     r"infinity|((\d+(\.\d*)?|\.\d+)\s*(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?"
     r"|M|months?|y|years?)?\s*)+"
@@ -18,23 +20,23 @@ AMOUNT = re.compile(rf"infinity|{SIZE}|\d+(\.\d+)?%")
 TASKS = re.compile(r"infinity|\d+|\d+(\.\d+)?%")
 LIMIT = re.compile(r"(infinity|\d+)(:(infinity|\d+))?")
 LIMIT_SIZE = re.compile(rf"(infinity|{SIZE})(:(infinity|{SIZE}))?")
-OF_BYTES = ("FSIZE", "DATA", "STACK", "CORE", "RSS", "AS", "MEMLOCK", "MSGQUEUE")
+IN_BYTES = ("FSIZE", "DATA", "STACK", "CORE", "RSS", "AS", "MEMLOCK", "MSGQUEUE")
 SWITCH = re.compile(r"1|0|yes|no|y|n|true|false|t|f|on|off", re.IGNORECASE)
 UNIT = re.compile(r"[\w.@:\\-]+\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)", re.ASCII)
-# Lists of processors or of memory nodes, and the word that may stand for all of one.
+# Lists of processors or of memory nodes, and the keyword that systemd accepts instead of a list.
 CPUS = {
     "CPUAffinity": "numa", "AllowedCPUs": "", "StartupAllowedCPUs": "", "NUMAMask": "all", "AllowedMemoryNodes": "",
     "StartupAllowedMemoryNodes": "",
 }  # fmt: skip
 VARIABLE = re.compile(r"[\"']?[A-Za-z_]\w*=.*", re.DOTALL)
-UNITS_OF = (
+OF_UNITS = (
     "After", "Before", "Wants", "Requires", "Requisite", "BindsTo", "PartOf", "Upholds", "Conflicts", "OnFailure",
     "OnSuccess", "WantedBy", "RequiredBy", "UpheldBy", "Also",
 )  # fmt: skip
 SIZES = (
     "MemoryMin", "MemoryLow", "MemoryHigh", "MemoryMax", "MemorySwapMax", "MemoryZSwapMax",
 )  # fmt: skip
-# Least and most of what is a plain number.
+# Minimum and maximum of numbers.
 NUMBERS = {
     "Nice": (-20, 19),
     "OOMScoreAdjust": (-1000, 1000),
@@ -55,24 +57,34 @@ SWITCHES = re.compile(
     r"NoNewPrivileges|PrivateTmp|PrivateDevices|ProtectKernel\w+|ProtectControlGroups|ProtectClock|ProtectHostname"
     r"|RestrictSUIDSGID|RestrictRealtime|LockPersonality|MemoryDenyWriteExecute|RemoveIPC|\w+Accounting|Delegate"
 )
-BOOLEAN_OR_MORE = ("ProtectHostname", "ProtectControlGroups", "PrivateTmp", "Delegate")  # of later releases
+# In later releases of systemd these accept more than a boolean.
+BOOLEAN_OR_MORE = ("ProtectHostname", "ProtectControlGroups", "PrivateTmp", "Delegate")
 
 
-def value_faults(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the value of a setting, and advice; '' takes back what was said before."""
+UNIT_VALUE = ProblemKind("UNIT_VALUE", "systemd rejects this value, and ignores the setting", "write {expected}")
+UNIT_VALUE_NESTED = UNIT_VALUE.variant(
+    message="a mapping or a list, but a line of a unit has one text", advice="write a text, or a list of texts"
+)
+
+
+def rejected_values(key: str, value: Any) -> Iterator[tuple[ProblemKind, dict[str, str]]]:
+    """Yield what is wrong with the values of a setting, and the details of the message.
+
+    An empty text is accepted: it resets the setting.
+    """
     for item in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(item, (Mapping, list, tuple)):
-            yield "a mapping or a list, and a line of a unit has one text", "write a text, or a list of texts"
-        elif item is not None and (text := _plain(item)) and (wrong := _fault(key, text)):
-            yield "systemd does not take it so, and leaves it out", f"write {wrong}"
+            yield UNIT_VALUE_NESTED, {}
+        elif item is not None and (text := _plain(item)) and (expected := _expected(key, text)):
+            yield UNIT_VALUE, {"expected": expected}
 
 
 def _plain(item: Any) -> str:
     return ("yes" if item else "no") if isinstance(item, bool) else str(item).strip()
 
 
-def _fault(key: str, text: str) -> str | None:
-    """Return what is to be written, None where systemd takes what is there."""
+def _expected(key: str, text: str) -> str | None:
+    """Return what systemd expects instead of a value, None if it accepts the value."""
     form: str | None = None
     if key in NUMBERS:
         least, most = NUMBERS[key]
@@ -80,32 +92,32 @@ def _fault(key: str, text: str) -> str | None:
         form = f"a whole number from {least} to {most}" if number is None or not least <= number <= most else None
         form = None if key.endswith("CPUWeight") and text == "idle" else form
     elif key in CHOICES:
-        taken = text in CHOICES[key] or ("yes" in CHOICES[key] and SWITCH.fullmatch(text))
-        form = None if taken else f"one of {', '.join(CHOICES[key])}"
+        accepted = text in CHOICES[key] or ("yes" in CHOICES[key] and SWITCH.fullmatch(text))
+        form = None if accepted else f"one of {', '.join(CHOICES[key])}"
     elif key in CPUS:
-        form = "numbers of processors, as 0-3 or 0,2" if not _processors(key, text) else None
+        form = "numbers of processors, such as 0-3 or 0,2" if not _processors(key, text) else None
     elif key == "CPUQuota":
-        form = "a share of one processor, as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
+        form = "a share of one processor, such as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
     elif key.endswith("Sec") or key == "StartLimitInterval":
-        form = "a time, as 30s or 5min" if not SPAN.fullmatch(text) else None
+        form = "a time, such as 30s or 5min" if not SPAN.fullmatch(text) else None
     elif key in SIZES:
-        form = "a size as 12G, a share as 50%, or infinity" if not AMOUNT.fullmatch(text) else None
+        form = "a size such as 12G, a share such as 50%, or infinity" if not AMOUNT.fullmatch(text) else None
     elif key == "TasksMax":
-        form = "a number, a share as 50%, or infinity" if not TASKS.fullmatch(text) else None
+        form = "a number, a share such as 50%, or infinity" if not TASKS.fullmatch(text) else None
     elif re.fullmatch(r"Limit[A-Z]+", key) and key not in ("LimitCPU", "LimitRTTIME", "LimitNICE"):
-        allowed = LIMIT_SIZE if key.removeprefix("Limit") in OF_BYTES else LIMIT
+        allowed = LIMIT_SIZE if key.removeprefix("Limit") in IN_BYTES else LIMIT
         form = "a number, or infinity" if not allowed.fullmatch(text) else None
     elif SWITCHES.fullmatch(key) and key not in BOOLEAN_OR_MORE:
         form = "yes or no" if not SWITCH.fullmatch(text) else None
-    elif key in UNITS_OF:
-        strange = [word for word in text.split() if "%" not in word and not UNIT.fullmatch(word)]
-        form = f"the whole name of a unit, as {strange[0]}.target or {strange[0]}.service" if strange else None
+    elif key in OF_UNITS:
+        invalid = [word for word in text.split() if "%" not in word and not UNIT.fullmatch(word)]
+        form = f"the full name of a unit, such as {invalid[0]}.target or {invalid[0]}.service" if invalid else None
     elif key == "Environment":
         form = "NAME=value" if not VARIABLE.fullmatch(text) else None
     return form
 
 
 def _processors(key: str, text: str) -> bool:
-    """Tell whether a list has numbers and ranges, between blanks and commas, of which there may be too many."""
+    """Tell whether a list has numbers and ranges, separated by any number of spaces and commas."""
     ranges = [re.fullmatch(r"(\d+)(?:-(\d+))?", item) for item in re.split(r"[,\s]+", text) if item]
-    return bool(text == CPUS[key]) or all(one and int(one[1]) <= int(one[2] or one[1]) for one in ranges)
+    return bool(text == CPUS[key]) or all(match and int(match[1]) <= int(match[2] or match[1]) for match in ranges)

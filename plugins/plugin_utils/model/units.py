@@ -1,4 +1,4 @@
-"""Rules on what a site adds to systemd's units: everybody on a host can read them."""
+"""Rules on timeouts and log levels, and on sections and secrets in drop-ins of systemd units."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 LEAST_STOP = {"kafka": 30}  # seconds
 WAITS, DAY, USUAL = ("stop", "restart", "unregistered", "write"), 86_400, 60
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
-# An address with its login.
+# An address that contains a password.
 LOGIN = re.compile(r"\w://[^/\s:@]*:(?![$%{])[^/\s@]+@")
-# Names a file that holds the secret, or where one is asked for.
+# Names of settings that refer to a secret: a file that holds it, or a service that returns it.
 ELSEWHERE = re.compile(
     r"(file|path|location|dir|id|ur[il]|name|backend|engine|policy|login|mount|provider|store|type|length|ttl)$",
     re.IGNORECASE,
@@ -30,76 +30,103 @@ ELSEWHERE = re.compile(
 # A variable, a specifier of systemd, a file, a switch or a number.
 NO_SECRET = re.compile(r"[$%/].*|true|false|yes|no|on|off|\d+", re.IGNORECASE)
 
+TIMEOUT_NONE = ProblemKind("TIMEOUT_NONE", "the run would not wait at all", "set seconds, at least 1")
+TIMEOUT_NONE_FOREVER = TIMEOUT_NONE.variant(message="systemd would wait without end")
+TIMEOUT_NONE_NEGATIVE = TIMEOUT_NONE.variant(message="systemd accepts no negative time")
+STOP_TIMEOUT_SHORT = ProblemKind(
+    "STOP_TIMEOUT_SHORT",
+    "systemd would kill a broker that still moves its leaders to other brokers, and its logs would need recovery",
+    "remove it: the default is 300, and a broker that stops sooner ends the wait",
+    warning=True,
+)
+
 
 def timeouts(model: Model) -> Iterator[Problem]:
-    """What is waited for gets some time: without any, nothing would be waited for at all, or systemd for ever."""
+    """Timeouts are at least one second, and a broker has time to move its leaders."""
     for machine in model.functional:
         for function in model.functions_of(machine):
             for name in (f"{function.prefix}_stop_timeout", f"{function.prefix}_restart_timeout"):
                 seconds = machine.inputs.whole(name)
                 if seconds is not None and seconds < 1:
-                    stop = "systemd would wait for ever" if seconds == 0 else "systemd knows no such time"
-                    wrong = stop if name.endswith("_stop_timeout") else "nothing would be waited for"
-                    yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, "write seconds, 1 at least")
+                    kind = TIMEOUT_NONE_FOREVER if seconds == 0 else TIMEOUT_NONE_NEGATIVE
+                    yield machine.report(kind if name.endswith("_stop_timeout") else TIMEOUT_NONE, name, seconds)
             name, least = f"{function.prefix}_stop_timeout", LEAST_STOP.get(function.name, 0)
             seconds = machine.inputs.whole(name)
             if seconds is not None and 1 <= seconds < least:
-                wrong = (
-                    "systemd kills a broker that is still handing over its leaders, and its logs have to be repaired"
-                )
-                advice = "leave it out: 300; a stop that is done sooner ends sooner"
-                yield machine.problem(name, "STOP_TIMEOUT_SHORT", seconds, wrong, advice, warning=True)
+                yield machine.report(STOP_TIMEOUT_SHORT, name, seconds)
+
+
+TIMEOUT_LONG = ProblemKind(
+    "TIMEOUT_LONG", "these are seconds", "write {seconds} if milliseconds are intended, or keep it", warning=True
+)
+TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="these are seconds: {hours} hours")
 
 
 def milliseconds(model: Model) -> Iterator[Problem]:
-    """What is said in seconds is none of milliseconds: nobody waits for a day, or a hundred times what is usual."""
+    """Timeouts in seconds were not written in milliseconds: none is a day long, or 100 times the default."""
     for machine in model.functional:
         names = [f"{function.prefix}_{wait}_timeout" for function in model.functions_of(machine) for wait in WAITS]
         for name in (name for name in names if name in model.defaults):
             value, usual = machine.inputs.whole(name) or 0, whole(model.defaults[name]) or USUAL
             if value > 0 and value % 1000 == 0 and value >= min(DAY, 100 * usual):
-                wrong = f"seconds, which is {value // 3600} hours" if value >= 7200 else "seconds"
-                advice = f"write {value // 1000} if milliseconds were meant, or leave it"
-                yield machine.problem(name, "TIMEOUT_LONG", value, wrong, advice, warning=True)
+                kind = TIMEOUT_LONG_HOURS if value >= 7200 else TIMEOUT_LONG
+                yield machine.report(kind, name, value, seconds=value // 1000, hours=value // 3600)
+
+
+LOG_LEVEL = ProblemKind("LOG_LEVEL", "not a log level", "use one of {levels}")
+LOG_LEVEL_TYPO = LOG_LEVEL.variant(advice="did you mean {near}?")
 
 
 def log_levels(model: Model) -> Iterator[Problem]:
-    """Levels are those that the products know: another is INFO, or everything, without a word."""
+    """Log levels are known: the products read another one as INFO, or log everything, without an error."""
     for machine in model.functional:
         for function in model.functions_of(machine):
             name = f"{function.prefix}_log_levels"
             for logger, level in machine.inputs.mapping(name).items():
                 if level not in (None, False) and str(level).upper() not in LEVELS:
                     near = nearest(str(level).upper(), LEVELS)
-                    advice = f"did you mean {near}?" if near else f"one of {', '.join(LEVELS)}"
-                    yield machine.problem(f"{name}[{logger}]", "LOG_LEVEL", level, "no level of a log", advice)
+                    kind = LOG_LEVEL_TYPO if near else LOG_LEVEL
+                    yield machine.report(kind, f"{name}[{logger}]", level, near=near, levels=LEVELS)
+
+
+UNIT_SECRET = ProblemKind(
+    "UNIT_SECRET",
+    "every user of the host can read it: units are not secret",
+    "use a file that contains it: EnvironmentFile, or LoadCredential",
+)
 
 
 def secrets(model: Model) -> Iterator[Problem]:
-    """No unit holds a secret: systemctl shows it to everybody, and so do diffs."""
+    """No unit contains a secret: systemctl and diffs show it to every user."""
     for machine in model.functional:
         for name, settings in overrides(machine):
             for place, text in _settings(settings):
-                for said in _secrets(place, text):
-                    wrong = "everybody on the host can read it: units are no secret"
-                    advice = "name a file that holds it: EnvironmentFile, or LoadCredential"
-                    yield machine.problem(f"{name}{place}", "UNIT_SECRET", said, wrong, advice)
+                for secret in _secrets(place, text):
+                    yield machine.report(UNIT_SECRET, f"{name}{place}", secret)
+
+
+UNIT_SECTION = ProblemKind(
+    "UNIT_SECTION",
+    "not a section of a unit with its settings",
+    "put the settings into their section, such as {{Service: {{CPUQuota: 400%}}}}",
+)
+SECTION_UNKNOWN = ProblemKind(
+    "SECTION_UNKNOWN", "systemd has no such section for services, and ignores it", "use one of {sections}"
+)
+SECTION_UNKNOWN_TYPO = SECTION_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def sections(model: Model) -> Iterator[Problem]:
-    """What is added to a unit stands in sections, as systemd has them."""
+    """Settings of a drop-in are in sections that systemd knows."""
     for machine in model.functional:
-        for name, found in overrides(machine):
-            for section, settings in found.items():
+        for name, drop_in in overrides(machine):
+            for section, settings in drop_in.items():
                 if not isinstance(settings, Mapping):
-                    wrong = "no section of a unit with its settings"
-                    advice = "write the settings below their section, as {Service: {CPUQuota: 400%}}"
-                    yield machine.problem(f"{name}[{section}]", "UNIT_SECTION", settings, wrong, advice)
+                    yield machine.report(UNIT_SECTION, f"{name}[{section}]", settings)
                 elif section not in SECTIONS and not str(section).startswith("X-"):
                     near = next((known for known in SECTIONS if known.lower() == str(section).lower()), None)
-                    wrong = "no section that systemd has here: it is left out without a word"
-                    advice = f"did you mean {near}?" if near else f"one of {', '.join(SECTIONS)}"
-                    yield machine.problem(f"{name}[{section}]", "SECTION_UNKNOWN", None, wrong, advice)
+                    kind = SECTION_UNKNOWN_TYPO if near else SECTION_UNKNOWN
+                    yield machine.report(kind, f"{name}[{section}]", near=near, sections=SECTIONS)
 
 
 def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
@@ -112,11 +139,11 @@ def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _secrets(place: str, text: str) -> Iterator[str]:
-    """Yield the names of what is a secret in one text, as in `Environment=A_SECRET=x` and `ExecStart=/x --token=y`."""
+    """Yield the names of secrets in a text, such as `Environment=A_SECRET=x` and `ExecStart=/x --token=y`."""
     if place.endswith("[SetCredential]"):
         yield text.partition(":")[0]
     if ENVIRONMENT.fullmatch(text.strip().strip("\"'")):
-        return  # judged with the other options of the JVM
+        return  # checked with the other options of the JVM
     try:
         words = shlex.split(text)
     except ValueError:
@@ -125,6 +152,6 @@ def _secrets(place: str, text: str) -> Iterator[str]:
         if LOGIN.search(word):
             yield word.partition("=")[0] if "=" in word.partition("://")[0] else "an address with its password"
             continue
-        for name, value in pairwise(word.split("=")):  # of A=-Db=c, c is b's
+        for name, value in pairwise(word.split("=")):  # of A=-Db=c, c is the value of b
             if value and SECRET.search(name) and not ELSEWHERE.search(name) and not NO_SECRET.fullmatch(value):
                 yield name

@@ -1,4 +1,4 @@
-"""What is wrong with the jobs of an inventory, as the very wheel that would be installed judges them."""
+"""Checks the configurations of jobs with the wheel that would be installed."""
 
 from __future__ import annotations
 
@@ -6,73 +6,96 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import job_text, strangers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import job_text, not_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-UNKNOWN = re.compile(r"job: is unknown; .* \(known: (.*)\)")
+WHEEL = "spark_job_wheel"
+Answers = tuple[list[str], list[list[str]], str]
+"""The jobs of a wheel, its problems of each configuration (`KEY: what is wrong; what to do`), and an error or ''."""
 
 
 @cache
-def judged(wheel: str, written: int, asked: str) -> tuple[list[list[str]], str]:
-    """Return what a wheel, `written` then (ns), says of [[job, configuration], ...] as JSON.
+def checked(wheel: str, modified: int, configurations: str) -> Answers:
+    """Return what a wheel reports of [[job, configuration], ...] as JSON.
 
-    And why it cannot judge, "" where it can.
+    `modified` is the time of the wheel's last change (ns), so that a new wheel is asked again.
     """
     done = subprocess.run(
-        [sys.executable, "-c", "import json, sys; from millrace_jobs.config import problems; "
-         "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
-        input=asked, capture_output=True, text=True, env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
+        [sys.executable, "-c", "import json, sys; from millrace_jobs.config import JOBS, problems; "
+         "print(json.dumps([sorted(JOBS), [problems(job, config) for job, config in json.load(sys.stdin)]]))"],
+        input=configurations, capture_output=True, text=True,
+        env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
     try:
         if done.returncode == 0:
-            return json.loads(done.stdout), ""
+            jobs, answers = json.loads(done.stdout)
+            return jobs, answers, ""
     except ValueError:
-        return [], f"it printed {done.stdout[:80]!r}"
-    return [], (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        return [], [], f"it printed {done.stdout[:80]!r}"
+    return [], [], (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+
+
+WHEEL_ABSENT = ProblemKind(
+    "WHEEL_ABSENT", "the control node has no such file", "run `make archives`, or set the path of another wheel"
+)
+WHEEL_UNFIT = ProblemKind("WHEEL_UNFIT", "cannot check configurations of jobs: {error}", "rebuild it: `make archives`")
+JOB_CONFIG = ProblemKind("JOB_CONFIG", "{reason}", "{solution}")
+JOB_CONFIG_OTHER = JOB_CONFIG.variant(advice="see spark_jobs/README.md")
+JOB_CONFIG_DATE = JOB_CONFIG.variant(
+    message="YAML reads it as a date, which the configuration of a job cannot contain", advice="put it in quotes"
+)
+JOB_CONFIG_TYPE = JOB_CONFIG.variant(
+    message="a {type}, which the configuration of a job cannot contain",
+    advice="use a text, a number, a list or a mapping",
+)
+JOB_UNKNOWN = ProblemKind("JOB_UNKNOWN", "the wheel has no such job", "set job beside name to one of {known}")
+JOB_UNKNOWN_TYPO = JOB_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def job_problems(model: Model) -> Iterator[Problem]:
-    """Yield what is wrong with the jobs' configurations; a job without one is reported with the role's inputs."""
+    """Yield problems of jobs' configurations; a job without one is reported with the role's inputs."""
     for node in model.spark_nodes:
-        wheel, variable = node.inputs.values.get("spark_job_wheel"), "spark_job_wheel"
+        wheel = node.inputs.values.get(WHEEL)
         jobs = [job for job in node.jobs if job.configured]
         if not wheel or not jobs:
             continue
         if not Path(wheel).is_file():
-            wrong, advice = "no such file on the control node", "run `make archives`, or name another"
-            yield node.problem(variable, "WHEEL_ABSENT", wheel, wrong, advice)
+            yield node.report(WHEEL_ABSENT, WHEEL, wheel)
             continue
-        unwritten = [(job, list(strangers(job.config))) for job in jobs]
-        for job, foreign in unwritten:
-            for place, value in foreign:
-                dated = isinstance(value, date)
-                wrong = "YAML makes a date of it, which" if dated else f"a {type(value).__name__}, which"
-                advice = "put it in quotes" if dated else "write a text, a number, a list or a mapping"
+        foreign = [list(not_json(job.config)) for job in jobs]
+        for job, places in zip(jobs, foreign, strict=True):
+            for place, value in places:
+                kind = JOB_CONFIG_DATE if isinstance(value, date) else JOB_CONFIG_TYPE
                 where = f"{job.variable}.config.{place}"
-                yield node.problem(where, "JOB_CONFIG", value, f"{wrong} no configuration of a job can hold", advice)
-        jobs = [job for job, foreign in unwritten if not foreign]
-        asked = job_text([[job.kind, job.config] for job in jobs])
-        answers, error = judged(str(wheel), Path(wheel).stat().st_mtime_ns, asked)
+                yield node.report(kind, where, value, type=type(value).__name__)
+        jobs = [job for job, places in zip(jobs, foreign, strict=True) if not places]
+        configurations = job_text([[job.kind, job.config] for job in jobs])
+        known, answers, error = checked(str(wheel), Path(wheel).stat().st_mtime_ns, configurations)
         if error:
-            wrong = f"cannot judge job configurations: {error}"
-            yield node.problem(variable, "WHEEL_UNFIT", wheel, wrong, "build it anew: `make archives`")
+            yield node.report(WHEEL_UNFIT, WHEEL, wheel, error=error)
             continue
-        for job, found in zip(jobs, answers, strict=True):
-            for text in found:
-                if unknown := UNKNOWN.fullmatch(text):
-                    near = nearest(job.kind, unknown[1].split(", "))
-                    advice = f"did you mean {near}?" if near else f"one of {unknown[1]}, as job beside the name"
-                    if not re.fullmatch(r"[\w.-]+", job.kind):
-                        continue  # said as JOB_NAME
-                    yield node.problem(f"{job.variable}.job", "JOB_UNKNOWN", job.kind, "no job of the wheel", advice)
-                    continue
-                wrong, _, advice = text.rpartition("; ")
-                advice = advice if wrong else "see spark_jobs/README.md"
-                yield node.problem(f"{job.variable}.config", "JOB_CONFIG", None, wrong or text, advice)
+        for job, texts in zip(jobs, answers, strict=True):
+            yield from _of_job(node, job, known, texts)
+
+
+def _of_job(node: SparkNode, job: Job, known: Sequence[str], texts: Sequence[str]) -> Iterator[Problem]:
+    """Yield the problems of one job: an unknown job, or those that the wheel reports of its configuration."""
+    if job.kind not in known:
+        near = nearest(job.kind, known)
+        if re.fullmatch(r"[\w.-]+", job.kind):  # else reported as JOB_NAME
+            kind = JOB_UNKNOWN_TYPO if near else JOB_UNKNOWN
+            yield node.report(kind, f"{job.variable}.job", job.kind, near=near, known=known)
+        return
+    for text in texts:
+        reason, _, solution = text.rpartition("; ")
+        details: dict[str, Any] = {"key": text.partition(":")[0], "reason": reason or text, "solution": solution}
+        yield node.report(JOB_CONFIG if reason else JOB_CONFIG_OTHER, f"{job.variable}.config", **details)

@@ -36,8 +36,9 @@ KEYED = re.compile(r"(\w+)\[([^]]*)\](.*)")
 
 def of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
     """Tell whether a problem is a part of one that is said of a whole: a job's connection, an entry, a group."""
-    if problem.code == "JOB_CONFIG" and problem.message.startswith("kafka."):
-        bootstrap = problem.message.startswith("kafka.bootstrap.servers") and (
+    key = problem.details.get("key", "")
+    if problem.code == "JOB_CONFIG" and key.startswith("kafka."):
+        bootstrap = key.startswith("kafka.bootstrap.servers") and (
             not model.brokers or any(other.code == "ADDRESS_INVALID" for other in found)
         )
         return bootstrap or any(

@@ -9,15 +9,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import strangers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import OPTION_SECRET, open_options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import NAME, Standing, texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import secrets
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, count
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import UNIT_SECRET, secrets
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import texts as written
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
 
 VAULT = "vault"
+FROM_VAULT = "the value comes from the vault, but every user of the host can read units and command lines"
+USE_FILE = "use a file that contains it: EnvironmentFile, or LoadCredential"
+UNIT_SECRET_VAULT = UNIT_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
+OPTION_SECRET_VAULT = OPTION_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
 
 
 def secrets_in_the_clear(reader: Reader, model: Model) -> Iterator[Problem]:
@@ -54,25 +58,23 @@ def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield what of drop-ins and options of Java is of the vault, whatever its name, unless that is said already."""
     standing = Standing(reader.raw)
     found = [
-        (machine, place, code)
+        (machine, place, kind)
         for machine in model.functional
-        for place, value, code in _in_units(reader.raw(machine.name), model, machine)
+        for place, value, kind in _in_units(reader.raw(machine.name), model, machine)
         if _of_the_vault(value, machine.name, standing)
     ]
-    rules = (secrets, strangers) if found else ()
+    rules = (secrets, open_options) if found else ()
     said = {(host, problem.variable) for rule in rules for problem in rule(model) for host in problem.hosts}
-    for machine, place, code in found:
+    for machine, place, kind in found:
         if (machine.name, place) not in said:
-            wrong = "stands on the vault, and everybody on the host can read it: units and command lines are no secret"
-            advice = "name a file that holds it: EnvironmentFile, or LoadCredential"
-            yield machine.problem(place, code, None, wrong, advice)
+            yield machine.report(kind, place)
 
 
-def _in_units(raw: Mapping[str, Any], model: Model, machine: Machine) -> Iterator[tuple[str, Any, str]]:
-    """Yield place, value as it is written, and code of all that goes into units of a host."""
+def _in_units(raw: Mapping[str, Any], model: Model, machine: Machine) -> Iterator[tuple[str, Any, ProblemKind]]:
+    """Yield place, value as it is written, and kind of problem of all that goes into units of a host."""
     for function in model.functions_of(machine):
         for name in function.jvm:
-            yield name, raw.get(name), "OPTION_SECRET"
+            yield name, raw.get(name), OPTION_SECRET_VAULT
         yield from _settings(f"{function.prefix}_unit_overrides", raw.get(f"{function.prefix}_unit_overrides"))
     jobs = raw.get("spark_job_jobs")
     for job in jobs if isinstance(jobs, (list, tuple)) else ():
@@ -80,13 +82,13 @@ def _in_units(raw: Mapping[str, Any], model: Model, machine: Machine) -> Iterato
             yield from _settings(f"spark_job_jobs[{job.get('name')}].unit_overrides", job.get("unit_overrides"))
 
 
-def _settings(name: str, found: Any) -> Iterator[tuple[str, Any, str]]:
+def _settings(name: str, found: Any) -> Iterator[tuple[str, Any, ProblemKind]]:
     if not isinstance(found, Mapping):
-        yield name, found, "UNIT_SECRET"
+        yield name, found, UNIT_SECRET_VAULT
         return
     for section, settings in found.items():
         for key, value in settings.items() if isinstance(settings, Mapping) else ():
-            yield f"{name}[{section}][{key}]", value, "UNIT_SECRET"
+            yield f"{name}[{section}][{key}]", value, UNIT_SECRET_VAULT
 
 
 def _of_the_vault(value: Any, host: str, standing: Standing) -> bool:

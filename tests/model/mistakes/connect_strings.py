@@ -71,7 +71,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "WHEEL_UNFIT",
         "group spark/spark_job_wheel",
-        "build it anew",
+        "rebuild it",
         variables={"spark": {"spark_job_wheel": "{{ inventory_dir }}/hosts.yml"}},
     ),
 )

@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LOG_DIRS_ZOOKEEPER",
         "dc1-kafka3/kafka_log_dirs",
-        "its own file system",
+        "a file system of its own",
         hosts={
             ZK3: "        dc1-kafka3: "
             "{zookeeper_id: 3, allow_colocated: true, kafka_log_dirs: [/data/zookeeper-log]}\n",
@@ -44,10 +44,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=zookeeper(zookeeper_data_log_dir="/var/lib/zookeeper"),
     ),
     Mistake("HEAP_INVALID", f"{BROKERS}/kafka_heap", "512m or 6g", variables=kafka(kafka_heap="6 gigs")),
-    Mistake("HEAP_LARGE", f"{BROKERS}/kafka_heap", "31g at most", variables=kafka(kafka_heap="48g")),
+    Mistake("HEAP_LARGE", f"{BROKERS}/kafka_heap", "at most 31g", variables=kafka(kafka_heap="48g")),
     Mistake("MEMORY_INVALID", f"{BROKERS}/memory", "64g", variables=kafka(memory="lots")),
-    Mistake("HEAP_MEMORY", f"{BROKERS}/kafka_heap", "half of it", variables=kafka(memory="4g", kafka_heap="6g")),
-    Mistake("HEAP_HALF", f"{BROKERS}/kafka_heap", "half of it", variables=kafka(memory="8g", kafka_heap="6g")),
+    Mistake(
+        "HEAP_MEMORY", f"{BROKERS}/kafka_heap", "at most half of it", variables=kafka(memory="4g", kafka_heap="6g")
+    ),
+    Mistake("HEAP_HALF", f"{BROKERS}/kafka_heap", "at most half of it", variables=kafka(memory="8g", kafka_heap="6g")),
     Mistake(
         "KAFKA_VERSION",
         f"{BROKERS}/kafka_version",

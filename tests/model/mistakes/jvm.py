@@ -1,4 +1,4 @@
-"""Wrong inventories: what the JVMs are told."""
+"""Wrong inventories: options of JVMs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OPTION_IDLE",
         f"{BROKERS}/kafka_gc_options",
-        "take it out",
+        "remove it",
         variables=kafka(kafka_gc_options=["-XX:+UseZGC", "-XX:MaxGCPauseMillis=20", "-XX:G1HeapRegionSize=16m"]),
     ),
     Mistake(
@@ -40,14 +40,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DEBUGGER_OPEN",
         f"{SERVERS}/zookeeper_java_options",
-        "take it out",
+        "remove it",
         variables=zookeeper(zookeeper_java_options=["-agentlib:jdwp=transport=dt_socket,server=y,address=*:5005"]),
         inventory="stretch3",
     ),
     Mistake(
         "OPTION_SECRET",
         OPTIONS,
-        "name a file",
+        "use a file",
         variables=kafka(kafka_java_options=["-Djavax.net.ssl.keyStorePassword=Guoph0Eeshi7"]),
         inventory="stretch3",
     ),
@@ -57,7 +57,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "older releases had it",
         variables=kafka(kafka_gc_options=["-XX:+UseConcMarkSweepGC"]),
     ),
-    Mistake("OPTION_GONE", OPTIONS, "take it out", variables=kafka(kafka_java_options=["-XX:-UseBiasedLocking"])),
+    Mistake("OPTION_GONE", OPTIONS, "remove it", variables=kafka(kafka_java_options=["-XX:-UseBiasedLocking"])),
     Mistake(
         "OPTION_LOCKED",
         OPTIONS,
@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JAVA_NO_HOME",
         "group spark/java_executable",
-        "in bin of its runtime",
+        "bin of its runtime",
         variables={"spark": {"java_executable": "/usr/local/bin/java21"}},
     ),
     Mistake(
@@ -85,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JAVA_PACKAGE",
         f"{BROKERS}/java_package",
-        "one of these",
+        "one of these releases",
         variables=kafka(java_package="openjdk-8-jre-headless"),
     ),
 )

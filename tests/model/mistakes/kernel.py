@@ -1,4 +1,4 @@
-"""Wrong inventories: settings of the kernel, names in /etc/hosts, rules for nobody."""
+"""Wrong inventories: settings of the kernel, lines of /etc/hosts, firewall rules of the site."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "HOSTS_LINE",
         "group all/base_hosts[192.0.2.9].names",
-        "take it out",
+        "remove it",
         variables=everywhere(base_hosts=[{"address": "192.0.2.9", "names": ["dc1-kafka1"]}]),
     ),
     Mistake(
         "FIREWALL_NOBODY",
         "group all/site_firewall_rules[9100]",
-        "name addresses",
+        "list addresses",
         variables=everywhere(site_firewall_rules=[{"port": 9100, "from": []}]),
     ),
     Mistake(
         "SYSCTL_UNFIT",
         f"{BROKERS}/base_sysctl[vm.max_map_count]",
-        "write 262144",
+        "set 262144",
         variables=kafka(base_sysctl={"vm.max_map_count": 65530}),
     ),
     Mistake(

@@ -1,4 +1,4 @@
-"""Wrong inventories: a timer of the admin host."""
+"""Wrong inventories: the timer of the admin host."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ ADMIN = {"  children:\n    zookeeper:\n": "  children:\n    admin: {hosts: {dc1-
 RIGHT: Mapping[str, Any] = {"on_calendar": "Sun 03:00", "rate": "50MB", "at_most": "20GB", "run": True}
 
 
-def said(**changes: Any) -> dict[str, dict[str, Any]]:
-    """Return what all hosts say of the timer, with changes; null takes a word out."""
-    return {"all": {"rebalance_timer": {key: one for key, one in {**RIGHT, **changes}.items() if one is not None}}}
+def timer(**changes: Any) -> dict[str, dict[str, Any]]:
+    """Return the timer of all hosts with changes; None removes a key."""
+    return {
+        "all": {"rebalance_timer": {key: value for key, value in {**RIGHT, **changes}.items() if value is not None}}
+    }
 
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("TIMER_NOWHERE", WORD, "put a host there", variables=said()),
-    Mistake("TIMER_CALENDAR", f"{WORD}.on_calendar", "as Sun 03:00", ADMIN, said(on_calendar="Sun 25:00")),
-    Mistake("TIMER_RATE", f"{WORD}.rate", "as 50MB", ADMIN, said(rate=None)),
-    Mistake("TIMER_LIMIT", f"{WORD}.at_most", "as 20GB", ADMIN, said(at_most=None)),
+    Mistake("TIMER_NOWHERE", WORD, "into the group", variables=timer()),
+    Mistake("TIMER_CALENDAR", f"{WORD}.on_calendar", "such as Sun 03:00", ADMIN, timer(on_calendar="Sun 25:00")),
+    Mistake("TIMER_RATE", f"{WORD}.rate", "such as 50MB", ADMIN, timer(rate=None)),
+    Mistake("TIMER_LIMIT", f"{WORD}.at_most", "such as 20GB", ADMIN, timer(at_most=None)),
     Mistake(
         "TIMER_LISTENERS",
         "dc1-zk1/kafka_admin_listeners",
         "for all hosts",
         ADMIN,
-        {**said(), "kafka": {"kafka_admin_listeners": {"CLIENT": {"bootstrap.servers": "198.18.1.21:9092"}}}},
+        {**timer(), "kafka": {"kafka_admin_listeners": {"CLIENT": {"bootstrap.servers": "198.18.1.21:9092"}}}},
     ),
 )

@@ -1,13 +1,13 @@
-"""Wrong inventories: what a site adds to systemd's units."""
+"""Wrong inventories: timeouts, log levels and drop-ins of systemd units."""
 
 from __future__ import annotations
 
 from model.mistakes.base import BROKERS, SERVERS, Mistake, kafka, zookeeper
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("TIMEOUT_NONE", f"{BROKERS}/kafka_restart_timeout", "1 at least", variables=kafka(kafka_restart_timeout=0)),
+    Mistake("TIMEOUT_NONE", f"{BROKERS}/kafka_restart_timeout", "at least 1", variables=kafka(kafka_restart_timeout=0)),
     Mistake(
-        "STOP_TIMEOUT_SHORT", f"{BROKERS}/kafka_stop_timeout", "ends sooner", variables=kafka(kafka_stop_timeout=5)
+        "STOP_TIMEOUT_SHORT", f"{BROKERS}/kafka_stop_timeout", "stops sooner", variables=kafka(kafka_stop_timeout=5)
     ),
     Mistake(
         "TIMEOUT_LONG", f"{BROKERS}/kafka_stop_timeout", "write 300 if", variables=kafka(kafka_stop_timeout=300000)
@@ -22,7 +22,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "UNIT_SECTION",
         f"{BROKERS}/kafka_unit_overrides[CPUQuota]",
-        "below their section",
+        "into their section",
         variables=kafka(kafka_unit_overrides={"CPUQuota": "400%"}),
     ),
     Mistake(
@@ -34,7 +34,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "UNIT_OWNED",
         f"{BROKERS}/kafka_unit_overrides[Service][User]",
-        "take it out",
+        "remove it",
         variables=kafka(kafka_unit_overrides={"Service": {"User": "root"}}),
     ),
     Mistake(
