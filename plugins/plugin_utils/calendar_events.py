@@ -134,12 +134,12 @@ def _days(text: str) -> Iterator[str]:
 
 def _date(text: str) -> Iterator[str]:
     """Yield what is wrong with a date such as `2026-*-01` or `02~01`."""
-    found = DATE.fullmatch(text)
-    if not found:
+    match = DATE.fullmatch(text)
+    if not match:
         yield f"{text}: neither a date, such as *-*-01, nor a time, such as 03:00"
         return
-    for kind, part in zip(("year", "month", "day"), found.groups(), strict=True):
-        ends = kind == "day" and text[found.start(3) - 1] == "~"
+    for kind, part in zip(("year", "month", "day"), match.groups(), strict=True):
+        ends = kind == "day" and text[match.start(3) - 1] == "~"
         yield from _parts(kind, part, FROM_END if ends else 0) if part else ()
 
 
@@ -161,11 +161,11 @@ def _parts(kind: str, text: str, end: int = 0) -> Iterator[str]:
     low, high = RANGES[kind][0], end or RANGES[kind][1]
     counted = "counted from the end of a month " if end else ""
     for item in text.split(",") if text != "*" else ():
-        found = PART.fullmatch(item)
-        if not found or (kind != "second" and "." in item.replace("..", "")):
+        match = PART.fullmatch(item)
+        if not match or (kind != "second" and "." in item.replace("..", "")):
             yield f"{item or text}: invalid {kind}, write *, 1, 1,3, 1..5 or 1/2"
             continue
-        first, last, step = (float(number) if number else None for number in found.groups())
+        first, last, step = (float(number) if number else None for number in match.groups())
         for number in (first, last):
             if number is not None and not low <= number <= high and not (kind == "year" and number < 100):
                 yield f"{item}: {counted}the {kind} must be from {low} to {int(high)}"

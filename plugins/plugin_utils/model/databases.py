@@ -315,7 +315,7 @@ DATABASE_IDLE = ProblemKind(
 )
 
 
-def idle(model: Model) -> Iterator[Problem]:
+def unused(model: Model) -> Iterator[Problem]:
     """Of several databases, each is used by a job or a replica: by default jobs use the first one."""
     logins = [
         login for node in model.spark_nodes for job in node.jobs for login in (job.config.get("database"), job.migrate)

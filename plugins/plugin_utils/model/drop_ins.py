@@ -146,7 +146,7 @@ def settings(model: Model) -> Iterator[Problem]:
                             yield machine.report(kind, place, value, warning=strange, **details)
 
 
-def alone(model: Model) -> Iterator[Problem]:
+def denied_addresses(model: Model) -> Iterator[Problem]:
     """A service may connect to some hosts, also when several drop-ins of its unit are combined."""
     for machine in model.functional:
         denials = {denial[0]: denial[1] for layers in _units(machine) if (denial := _denied(machine, layers))}

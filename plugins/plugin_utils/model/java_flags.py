@@ -83,7 +83,7 @@ def releases(machine: Machine, variable: str) -> Sequence[str]:
 JAVA_OLD = ProblemKind("JAVA_OLD", "Java {release}, but {function} requires {least}", "use Java 17 or 21")
 
 
-def old(model: Model) -> Iterator[Problem]:
+def old_java(model: Model) -> Iterator[Problem]:
     """No unit runs a Java that is too old for its options and jars."""
     for machine in model.functional:
         for function in model.functions_of(machine):
@@ -136,7 +136,7 @@ JAVA_NO_HOME = ProblemKind(
 )
 
 
-def home(model: Model) -> Iterator[Problem]:
+def java_home(model: Model) -> Iterator[Problem]:
     """The Java of Spark is bin/java in a JAVA_HOME, the only way to set it (spark-class)."""
     for machine in model.spark_nodes:
         for path, name in _java_of(model, machine, functions()["spark"]).items():

@@ -252,14 +252,14 @@ def compacted_topics(model: Model) -> Iterator[Problem]:
     hosts = names(model.brokers)
     for name, jobs in writers.items():
         texts = [f"job {job}, whose key is {key}" for job, key in jobs.items()]
-        place, own = _policy_place(compacted[name])
-        kind = TOPIC_COMPACTED_EVENTS if own else TOPIC_COMPACTED_EVENTS_FOR_ALL
+        place, of_topic = _policy_place(compacted[name])
+        kind = TOPIC_COMPACTED_EVENTS if of_topic else TOPIC_COMPACTED_EVENTS_FOR_ALL
         variable = compacted[name].own_place(place)
         yield kind.problem(hosts, variable, warning=True, writers=texts, place=place)
     for name, senders in _dead_letter_jobs(model).items():
         if name in compacted:
-            place, own = _policy_place(compacted[name])
-            kind = TOPIC_COMPACTED if own else TOPIC_COMPACTED_FOR_ALL
+            place, of_topic = _policy_place(compacted[name])
+            kind = TOPIC_COMPACTED if of_topic else TOPIC_COMPACTED_FOR_ALL
             yield kind.problem(hosts, compacted[name].own_place(place), jobs=list(senders), place=place)
 
 

@@ -325,7 +325,7 @@ JOB_STOP = ProblemKind(
 )
 
 
-def stops(model: Model) -> Iterator[Problem]:
+def stop_timeouts(model: Model) -> Iterator[Problem]:
     """A stop of a real-time job waits for the end of its interval, and the unit waits longer (docs/jobs/relay.md)."""
     for node in model.spark_nodes:
         timeout = node.inputs.whole(STOP_TIMEOUT)
@@ -374,7 +374,7 @@ JOB_TWICE_BOTH = JOB_TWICE.variant(
 )
 
 
-def twice(model: Model) -> Iterator[Problem]:
+def duplicate_jobs(model: Model) -> Iterator[Problem]:
     """A job with the same input and output runs on one host only."""
     runners: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
     doubles: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
@@ -421,7 +421,7 @@ def progress_groups(model: Model) -> Iterator[Problem]:
 
 JOB_STANDBY = ProblemKind(
     "JOB_STANDBY",
-    "every host of {jobs} is a standby, so no host runs it",
+    "not run by any host: every host of {jobs} is a standby",
     "remove standby: true from one of them",
     warning=True,
 )

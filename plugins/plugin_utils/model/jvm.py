@@ -185,7 +185,7 @@ def _idle_flags(machine: Machine, collector: str, pairs: Sequence[tuple[str, str
             yield machine.report(OPTION_IDLE, variable, option, collector=owner, running=collector)
 
 
-def of_jobs(model: Model) -> Iterator[Problem]:
+def heaps_of_jobs(model: Model) -> Iterator[Problem]:
     """Options of a job's JVM set no heap: Spark sets it, and rejects another."""
     for machine in model.spark_nodes:
         for variable, words in options(machine).items():

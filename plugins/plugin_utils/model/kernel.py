@@ -211,7 +211,7 @@ PORT_PASSING = ProblemKind(
 )
 
 
-def passing_ports(model: Model) -> Iterator[Problem]:
+def ephemeral_ports(model: Model) -> Iterator[Problem]:
     """The same as local_ports, where the site sets no range: with Linux's default range."""
     for machine in model.functional:
         sysctl = machine.inputs.mapping("base_sysctl")
