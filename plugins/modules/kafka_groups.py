@@ -13,11 +13,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import (
     Ends,
     Group,
-    asks,
     described,
     diff,
     milliseconds,
     places,
+    targets,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
@@ -126,10 +126,10 @@ GROUP: dict[str, Any] = {
 
 
 def ends_of(admin: Admin, group: dict[str, Any], found: Group, partitions: dict[str, int]) -> Ends:
-    """Return the ends of what a group is to move in; of what is not there none, which is refused."""
-    there = [one for one in places(group, found, partitions) if one[1] < partitions.get(one[0], 0)]
+    """Return the ends of the partitions to reset, except partitions that do not exist, which are rejected later."""
+    existing = [place for place in places(group, found, partitions) if place[1] < partitions.get(place[0], 0)]
     at = group["timestamp"]
-    return asked.ends(admin, there, milliseconds(at) if at is not None else None)
+    return asked.ends(admin, existing, milliseconds(at) if at is not None else None)
 
 
 def main() -> None:
@@ -141,15 +141,16 @@ def main() -> None:
     wanted: list[dict[str, Any]] = module.params["groups"]
     names = [group["name"] for group in wanted]
     for name in sorted({name for name in names if not name or names.count(name) > 1}):
-        module.fail_json(msg=f"groups: {f'{name} is named twice' if name else 'a group without a name'}; correct it")
-    moving = [group for group in wanted if asks(group)]
+        wrong = f"{name} is declared twice; keep one entry" if name else "an entry has no name; set its name"
+        module.fail_json(msg=f"groups: {wrong}")
+    moving = [group for group in wanted if targets(group)]
     for group in moving:
         try:
             milliseconds(group["timestamp"] or 0)
         except ValueError as error:
             module.fail_json(msg=f"group {group['name']}: timestamp {group['timestamp']}: {error}")
 
-    def shown(admin: Admin, _: Metadata) -> dict[str, Any]:
+    def listed(admin: Admin, _: Metadata) -> dict[str, Any]:
         found = asked.groups(admin, [group["name"] for group in wanted] or asked.names(admin))
         known = asked.ends(admin, sorted({place for group in found.values() for place in group.offsets}))
         return {"groups": [described(group, known) for group in found.values()]}
@@ -161,7 +162,7 @@ def main() -> None:
         plan = diff(moving, found, partitions, ends)
 
         def write(changes: Sequence[Change], _: Look) -> Done:
-            # Not read back: what was moved by so many records would be moved by them once more.
+            # Not read again: a plan with `shift` would move the offsets once more.
             step = (changes, lambda batch: asked.commit(admin, {one.name: one.work for one in batch}))
             return carry_out([step], lambda _, why: why)
 
@@ -169,7 +170,7 @@ def main() -> None:
 
     if moving:
         converge(module, "groups", planned)
-    ask(module, "groups", shown)
+    ask(module, "groups", listed)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, told
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, not_elected
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -93,7 +93,7 @@ def main() -> None:
         if module.check_mode:
             moved = [*map(str, cluster.state().to_elect(module.params["restarted"]))]
             module.exit_json(changed=bool(moved), moved=moved)
-        left = elections.hold(module.params["timeout"])
+        left = elections.elect(module.params["timeout"])
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
@@ -102,7 +102,7 @@ def main() -> None:
         words = f"{others} keeps the leader it has; Kafka elects the preferred one by itself in a while"
         module.fail_json(msg=f"{error}. {words}", changed=bool(moved), moved=moved)
     if left:
-        module.warn(told(left, elections.refused))
+        module.warn(not_elected(left, elections.refused))
     module.exit_json(changed=bool(elections.moved), moved=sorted(elections.moved))
 
 

@@ -160,16 +160,16 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    said: dict[str, Any] = module.params
+    options: dict[str, Any] = module.params
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         reads = {"describe": one_topic.describe, "lag": one_topic.lag, "find": one_topic.find}
-        if said["do"] in reads:
-            return reads[said["do"]](said, admin, metadata)
+        if options["do"] in reads:
+            return reads[options["do"]](options, admin, metadata)
         writes = {"purge": one_topic.purge, "recreate": one_topic.recreate}
-        return writes[said["do"]](said, admin, metadata, module.check_mode)
+        return writes[options["do"]](options, admin, metadata, module.check_mode)
 
-    ask(module, said["do"], answered)
+    ask(module, options["do"], answered)
 
 
 if __name__ == "__main__":

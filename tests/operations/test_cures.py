@@ -90,7 +90,7 @@ def test_a_run_on_one_broker_does_not_wait_for_another_that_was_down_before(oper
         before = operator.processes()
         run = operator.play("kafka", "--limit", first)
         assert run.code == 0, run.output[-3000:]
-        assert "the cluster is not whole, as before" in re.sub(r"\s+", " ", run.output)
+        assert "the cluster is not healthy, as before" in re.sub(r"\s+", " ", run.output)
         assert operator.processes() == before
     finally:
         Lab(operator.inventory).heal()

@@ -55,7 +55,7 @@ def test_verbs_of_one_topic(operator: Operator, inventory: Inventory, topic: str
 
     for verb in ("purge", "recreate"):
         refused = run(kafka_topic, topic=topic, do=verb)
-        assert refused["failed"] and f"say confirm={topic} if that is meant" in refused["msg"]
+        assert refused["failed"] and f"set confirm={topic} to do it" in refused["msg"]
     assert run(kafka_topic, topic=topic, do="purge", confirm=topic)["deleted"] == 5
     assert run(kafka_topic, topic=topic, do="find", key="k3")["records"] == []
     before = admin.list_topics(topic, timeout=10).topics[topic].partitions

@@ -94,7 +94,7 @@ def test_a_site_converges_as_it_was_predicted(
     mended = operator.play(LAYER, "--diff", *declared.says())
     assert set(mended.recap("changed").values()) == {1}
     assert diffs(mended) == [
-        "-  SCRAM-SHA-512: 8192 iterations, another password than is declared",
+        "-  SCRAM-SHA-512: 8192 iterations, another password",
         "+  SCRAM-SHA-512: 8192 iterations, the declared password",
     ]
     assert access.logs_in(user, password, "SCRAM-SHA-512")

@@ -59,33 +59,33 @@ def test_refusals_write_nothing(run: Direct, name: str) -> None:
     before = until("both topics", lambda: whole(run, names), 15)
     new, pruned = topic(f"{name}-new"), {"topics": [f"{name}*"], "max_deletes": 1}
     refused: list[tuple[Any, dict[str, Any], str]] = [
-        (kafka_topics, {"topics": [{**there, "partitions": 1}]}, "Kafka cannot take partitions away"),
-        (kafka_topics, {"topics": [{**new, "replication_factor": 9}]}, "9 replicas, and 3 brokers are there"),
+        (kafka_topics, {"topics": [{**there, "partitions": 1}]}, "Kafka cannot remove partitions"),
+        (kafka_topics, {"topics": [{**new, "replication_factor": 9}]}, "9 replicas, but 3 brokers are running"),
         (kafka_topics, {"topics": [{**new, "config": {"min.insync.replicas": 3}}]}, "a restart of one broker"),
-        (kafka_topics, {"topics": [{**new, "config": {"min.insync.replicas": 4}}]}, "nothing could be written"),
+        (kafka_topics, {"topics": [{**new, "config": {"min.insync.replicas": 4}}]}, "no record could be written"),
         (kafka_topics, {"topics": [{**new, "config": {"retention.msec": 5}}]}, "retention.msec"),
         (kafka_topics, {"topics": [{**there, "config": {**day, "retention.ms": "3600000"}}]}, "older records"),
-        (kafka_topics, {"topics": [{"name": f"{name}-c", "state": "absent"}]}, "say allow_delete: true"),
+        (kafka_topics, {"topics": [{"name": f"{name}-c", "state": "absent"}]}, "set allow_delete: true"),
         (
             kafka_topics,
             {"topics": [], "prune": pruned},
             "2 topics would be deleted",
         ),
-        (kafka_topics, {"topics": [new], "cluster_id": "mine"}, "and kafka_cluster_id says mine"),
-        (kafka_topics, {"topics": [topic("__consumer_offsets")]}, "names that begin with _ are the cluster's own"),
-        (kafka_topics, {"topics": [topic(f"{name}_b")]}, "differs from it by . and _ alone"),
+        (kafka_topics, {"topics": [new], "cluster_id": "mine"}, "but kafka_cluster_id is mine"),
+        (kafka_topics, {"topics": [topic("__consumer_offsets")]}, "is internal, as all names that begin with _"),
+        (kafka_topics, {"topics": [topic(f"{name}_b")]}, "differs from it only in . and _"),
         (
             kafka_access,
             {"login": {}, "acls": [{**LAB, "state": "absent"}], "principal": "User:lab"},
             "could no longer alter the cluster",
         ),
         (kafka_access, {"login": {}, "acls": [{**LAB, "principal": "lab"}]}, "write User:lab"),
-        (kafka_quotas, {"quotas": [{"user": name, "values": {"producer_byte_rate": 0}}]}, "lets nobody do anything"),
+        (kafka_quotas, {"quotas": [{"user": name, "values": {"producer_byte_rate": 0}}]}, "would block all requests"),
         (kafka_quotas, {"quotas": [{"user": name, "values": {"producer_rate": 5}}]}, "producer_rate"),
-        (kafka_broker_config, {"config": {"num.io.thread": 9}}, "num.io.thread is no setting of brokers"),
-        (kafka_broker_config, {"config": {"log.dirs": "/tmp"}}, "log.dirs: brokers read it when they start"),
-        (kafka_broker_config, {"config": {"num.io.threads": 900}}, "broker 3 refuses: "),
-        (kafka_broker_config, {"brokers": [{"id": 9, "config": {"num.io.threads": 9}}]}, "broker 9 is not there"),
+        (kafka_broker_config, {"config": {"num.io.thread": 9}}, "num.io.thread is not a setting of brokers"),
+        (kafka_broker_config, {"config": {"log.dirs": "/tmp"}}, "log.dirs: brokers read it only at their start"),
+        (kafka_broker_config, {"config": {"num.io.threads": 900}}, "broker 3 rejects it: "),
+        (kafka_broker_config, {"brokers": [{"id": 9, "config": {"num.io.threads": 9}}]}, "broker 9 is down"),
     ]
     for module, arguments, words in refused:
         for check_mode in (True, False):
@@ -109,7 +109,7 @@ def test_one_of_twenty_topics_fails_while_they_are_written(run: Direct, inventor
     assert {one.name for one in done.done} == {f"{name}-{number}" for number in range(20)} - {lost}
     assert list(done.failed) == [f"topic {lost}"] and "TOPIC_ALREADY_EXISTS" in done.failed[f"topic {lost}"]
     assert [one.name for one in done.untried] == [old]
-    assert f"not tried: topic {old}" in done.words()
+    assert f"not tried: topic {old}" in done.message()
 
     def planned() -> list[Any]:
         found = run(kafka_topics, check_mode=True, topics=wanted)

@@ -66,7 +66,7 @@ def test_acls_that_are_missing_and_acls_that_go() -> None:
 
 def test_a_principal_without_its_kind() -> None:
     assert acls.diff([{**READ, "principal": "a"}], set()).refusals == [
-        "ACL of a: Kafka knows users alone, and compares the whole text; write User:a"
+        "ACL of a: Kafka has only principals that begin with User:; write User:a"
     ]
 
 
@@ -105,7 +105,7 @@ LOCKED_OUT = {
 def test_who_asks_is_not_locked_out(declared: dict[str, Any], found: set[Acl]) -> None:
     """Unless it is a super user, who needs no ACL."""
     (refusal,) = acls.diff([declared], found).refusals
-    assert refusal.startswith("ACLs: User:admin, who asks, could no longer alter the cluster")
+    assert refusal.startswith("ACLs: User:admin, the user of this run, could no longer alter the cluster")
     assert acls.diff([declared], found, super_users=["User:admin"]).refusals == []
 
 
@@ -128,7 +128,7 @@ def test_a_user_who_is_as_declared() -> None:
 def test_another_password_is_shown_without_any() -> None:
     (change,) = users.diff([user()], KEPT, {}).changes
     assert (change.before, change.after) == (
-        ("SCRAM-SHA-512: 8192 iterations, another password than is declared",),
+        ("SCRAM-SHA-512: 8192 iterations, another password",),
         ("SCRAM-SHA-512: 8192 iterations, the declared password",),
     )
 
@@ -162,7 +162,7 @@ def test_a_user_of_a_certificate_has_no_password() -> None:
     plan = users.diff([{"name": "CN=reports,O=example", "credential": False}], KEPT, {})
     assert (plan.changes, plan.refusals, plan.unmanaged) == ([], [], ["a"])
     assert users.diff([{"name": "b"}], {}, {}).refusals == [
-        "user b: no password; name vault.passwords.b, or say credential: false"
+        "user b: has no password; set vault.passwords.b, or credential: false"
     ]
 
 
@@ -176,8 +176,8 @@ def test_a_password_that_is_declared_away_goes(state: str) -> None:
     plan = users.diff(asked, KEPT, {}, safe=["User:a"])
     assert plan.changes == []
     assert plan.refusals == [
-        "user a: credential: false, and it has a password, with which a super user or who asks may log in; say its "
-        "password, or take it away by hand"
+        "user a: credential: false, but it has a password, and is a super user or the user of this run; "
+        "set its password, or delete it by hand"
     ]
 
 
@@ -237,8 +237,8 @@ def test_quotas_that_are_as_wanted_or_go() -> None:
 
 def test_quotas_of_nothing() -> None:
     assert quotas.diff([{"values": {"producer_byte_rate": 1}}, {"user": "a", "values": {"x": 0}}], {}).refusals == [
-        "quota of nobody; name a user or a client_id, '' is the default of all",
-        "quota of user a: x 0 lets nobody do anything; say more than 0, or leave it out",
+        "quota without an entity; set user or client_id, '' is the default of all",
+        "quota of user a: x 0 would block all requests; set more than 0, or remove it",
     ]
 
 
@@ -256,14 +256,14 @@ def test_quotas_of_nothing() -> None:
 )
 def test_quotas_that_are_no_numbers(value: Any, shown: str) -> None:
     assert quotas.diff([{"user": "a", "values": {"producer_byte_rate": value}}], {}).refusals == [
-        f"quota of user a: producer_byte_rate {shown} is no number; "
-        "write one, of bytes, percent or partitions, without a unit"
+        f"quota of user a: producer_byte_rate {shown} is not a number; "
+        "write a number of bytes, percent or partitions, without a unit"
     ]
 
 
 def test_quotas_said_twice() -> None:
     twice = [{"user": "a", "values": {"x": "1"}}, {"user": "a", "values": {"x": 2}}]
-    assert quotas.diff(twice, {}).refusals == ["quota of user a: said twice; keep one of the two"]
+    assert quotas.diff(twice, {}).refusals == ["quota of user a: declared twice; keep one of the two"]
 
 
 @pytest.mark.parametrize(
@@ -295,6 +295,6 @@ def test_who_asks_stays() -> None:
     """Also where somebody declares it absent; of another mechanism it has nothing, and nothing goes."""
     plan = users.diff([gone := {"name": "a", "state": "absent"}], KEPT, {}, None, ["User:a"])
     assert list(plan.changes) == [] and plan.refusals == [
-        "user a: asks itself here, or is a super user; take state: absent out"
+        "user a: is a super user, or the user of this run; remove state: absent"
     ]
     assert users.diff([{**gone, "mechanism": "SCRAM-SHA-256"}], KEPT, {}, None, ["User:a"]).refusals == []

@@ -36,7 +36,7 @@ def test_settled_is_what_all_say() -> None:
 
 def test_without_a_quorum_settings_are_not_asked_for_again() -> None:
     def judge(found: State) -> Sequence[Block]:
-        raise UntoldError("no broker says the settings of topics")
+        raise UntoldError("no broker reports the settings of topics")
 
     with pytest.raises(UntoldError):
         at_once(asks(state(FULL)), judge, ALL, [3])

@@ -29,27 +29,27 @@ TYPES: list[tuple[Any, dict[str, Any], str]] = [
     (
         kafka_topics,
         {"topics": [{**ORDERS, "partitions": True, "replication_factor": False}, {"name": ["a"]}]},
-        "topics[orders].partitions: true, and a number is wanted; topics[orders].replication_factor: false, and a "
-        "number is wanted; topics[['a']].name: a list, and a text is wanted",
+        "topics[orders].partitions: is true; write a number; topics[orders].replication_factor: is false; write a "
+        "number; topics[['a']].name: is a list; write a string",
     ),
     (kafka_topics, {"topics": [{**ORDERS, "partitions": [3]}]}, "of type list found in 'topics'"),
-    (kafka_topics, {"brokers": [{"id": True}]}, "brokers[0].id: true, and a number is wanted"),
+    (kafka_topics, {"brokers": [{"id": True}]}, "brokers[0].id: is true; write a number"),
     (
         kafka_topics,
         {"prune": {"max_deletes": True}},
-        "prune.max_deletes: true, and a number is wanted",
+        "prune.max_deletes: is true; write a number",
     ),
-    (kafka_topics, {"prune": {"topics": [["a"]]}}, "prune.topics[0]: a text is wanted, and this is none"),
+    (kafka_topics, {"prune": {"topics": [["a"]]}}, "prune.topics[0]: is not a string; write a string"),
     (
         kafka_access,
         {"login": {}, "users": [{"name": "a", "password": True, "iterations": True}]},
-        "users[a].password: true, and a text is wanted; users[a].iterations: true, and a number is wanted",
+        "users[a].password: is true; write a string; users[a].iterations: is true; write a number",
     ),
     (kafka_access, {"login": {}, "acls": [{**READ, "resource": "token"}]}, "value of resource must be one of: topic,"),
     (kafka_access, {"login": {}, "acls": [{**READ, "nam": "x"}]}, "acls.nam"),
-    (kafka_broker_config, {"brokers": [{"id": True}]}, "brokers[0].id: true, and a number is wanted"),
-    (kafka_groups, {"groups": [{"name": "g", "shift": True}]}, "groups[g].shift: true, and a number is wanted"),
-    (kafka_quotas, {"quotas": [{"user": ["a"]}]}, "quotas[0].user: a list, and a text is wanted"),
+    (kafka_broker_config, {"brokers": [{"id": True}]}, "brokers[0].id: is true; write a number"),
+    (kafka_groups, {"groups": [{"name": "g", "shift": True}]}, "groups[g].shift: is true; write a number"),
+    (kafka_quotas, {"quotas": [{"user": ["a"]}]}, "quotas[0].user: is a list; write a string"),
 ]
 
 
@@ -70,10 +70,10 @@ REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
             ]
         },
         [
-            "quota of user a: producer_byte_rate null is no number; ",
-            'quota of user a: consumer_byte_rate "20MiB" is no number; ',
-            "quota of user b: producer_byte_rate NaN is no number; ",
-            "quota of nobody; ",
+            "quota of user a: producer_byte_rate null is not a number; ",
+            'quota of user a: consumer_byte_rate "20MiB" is not a number; ',
+            "quota of user b: producer_byte_rate NaN is not a number; ",
+            "quota without an entity; ",
         ],
     ),
     (
@@ -85,10 +85,10 @@ REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
             ]
         },
         [
-            "topic orders: retention.ms: 7 days is no whole number; ",
-            "topic orders: min.insync.replicas: [2] is no value; ",
-            "topic there: segment.bytes: null is no value; ",
-            "topic there: retention.ms: many is no whole number; ",
+            "topic orders: retention.ms: 7 days is not an integer; ",
+            "topic orders: min.insync.replicas: [2] is not a single value; ",
+            "topic there: segment.bytes: null is not a single value; ",
+            "topic there: retention.ms: many is not an integer; ",
         ],
     ),
     (
@@ -98,8 +98,8 @@ REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
             "acls": [{**READ, "operations": ["REED"]}, {**READ, "resource": "group", "name": None}],
         },
         [
-            "ACL of User:a: REED is no operation on a topic; there are ALL, ALTER, ",
-            "ACL of User:a: a group has a name; say it, * is all",
+            "ACL of User:a: a topic has no operation REED; use one of ALL, ALTER, ",
+            "ACL of User:a: the group has no name; set name, * is all",
         ],
     ),
 ]
@@ -107,41 +107,45 @@ REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
 
 USER: dict[str, Any] = {"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}
 ODD: list[tuple[Any, dict[str, Any], str]] = [
-    (kafka_topics, {"topics": [{**ORDERS, "name": ""}]}, "topic : no topic has such a name; "),
-    (kafka_topics, {"topics": [{**ORDERS, "name": "a" * 250}]}, f"topic {'a' * 250}: no topic has such a name; "),
-    (kafka_topics, {"topics": [{**ORDERS, "name": "ü"}]}, "topic ü: no topic has such a name; "),
-    (kafka_topics, {"topics": [{**ORDERS, "name": ".."}]}, "topic ..: no topic has such a name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": ""}]}, "topic : not a valid name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": "a" * 250}]}, f"topic {'a' * 250}: not a valid name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": "ü"}]}, "topic ü: not a valid name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": ".."}]}, "topic ..: not a valid name; "),
     (
         kafka_topics,
         {"topics": [{"name": "there"}, {"name": "there", "state": "absent", "allow_delete": True}]},
         "topic there: declared 2 times; keep one entry",
     ),
-    (kafka_topics, {"topics": [{**ORDERS, "partitions": 0}]}, "topic orders: partitions 0: not from 1 to 100000; "),
-    (kafka_topics, {"topics": [{**ORDERS, "partitions": 10**6}]}, "topic orders: partitions 1000000: not from 1 to"),
-    (kafka_topics, {"topics": [{**ORDERS, "replication_factor": -1}]}, "topic orders: replication_factor -1: not from"),
-    (kafka_topics, {"prune": {"topics": ["th*re"], "max_deletes": 9}}, "prune: topics: th*re stands for nothing; "),
-    (kafka_topics, {"prune": {"topics": [""], "max_deletes": 9}}, "prune: topics: an empty name stands for nothing; "),
-    (kafka_access, {"login": {}, "users": [{**USER, "name": ""}]}, "user '': no name, or one with a blank"),
-    (kafka_access, {"login": {}, "users": [{**USER, "name": "a\x00"}]}, "user 'a\\x00': no name, or one with a blank"),
+    (kafka_topics, {"topics": [{**ORDERS, "partitions": 0}]}, "topic orders: partitions 0: not between 1 and 100000; "),
+    (kafka_topics, {"topics": [{**ORDERS, "partitions": 10**6}]}, "topic orders: partitions 1000000: not between 1"),
+    (kafka_topics, {"topics": [{**ORDERS, "replication_factor": -1}]}, "topic orders: replication_factor -1: not bet"),
+    (kafka_topics, {"prune": {"topics": ["th*re"], "max_deletes": 9}}, "prune: topics: th*re matches nothing; "),
+    (kafka_topics, {"prune": {"topics": [""], "max_deletes": 9}}, "prune: topics: an empty name matches nothing; "),
+    (kafka_access, {"login": {}, "users": [{**USER, "name": ""}]}, "user '': the name is empty, or has an"),
+    (kafka_access, {"login": {}, "users": [{**USER, "name": "a\x00"}]}, "user 'a\\x00': the name is empty, or has an"),
     (
         kafka_access,
         {"login": {}, "users": [USER, {**USER, "password": "Ieth3aiphool"}]},
-        "user a: two entries speak of its SCRAM-SHA-512; keep one of them",
+        "user a: two entries declare its SCRAM-SHA-512 password; keep one of them",
     ),
     (
         kafka_access,
         {"login": {}, "users": [USER, {"name": "a", "state": "absent"}]},
-        "user a: two entries speak of its SCRAM-SHA-512; keep one of them",
+        "user a: two entries declare its SCRAM-SHA-512 password; keep one of them",
     ),
-    (kafka_access, {"login": {}, "acls": [{**READ, "principal": "User:"}]}, "ACL of User:: nobody is named; "),
-    (kafka_access, {"login": {}, "acls": [{**READ, "operations": []}]}, "ACL of User:a: no operation, so nothing"),
-    (kafka_access, {"login": {}, "acls": [{**READ, "name": "*", "pattern": "prefixed"}]}, "ACL of User:a: prefixed, a"),
+    (
+        kafka_access,
+        {"login": {}, "acls": [{**READ, "principal": "User:"}]},
+        "ACL of User:: the principal has no name; ",
+    ),
+    (kafka_access, {"login": {}, "acls": [{**READ, "operations": []}]}, "ACL of User:a: no operations, so nothing"),
+    (kafka_access, {"login": {}, "acls": [{**READ, "name": "*", "pattern": "prefixed"}]}, "ACL of User:a: with patt"),
     (kafka_access, {"login": {}, "acls": [{**READ, "host": "client.example"}]}, "ACL of User:a: host client.example: "),
-    (kafka_access, {"login": {}, "acls": [{**READ, "host": "10.0.0.0/8"}]}, "ACL of User:a: host 10.0.0.0/8: brokers"),
+    (kafka_access, {"login": {}, "acls": [{**READ, "host": "10.0.0.0/8"}]}, "ACL of User:a: host 10.0.0.0/8: is not"),
     (
         kafka_access,
         {"login": {}, "acls": [{**READ, "resource": "cluster", "operations": ["ALTER"], "name": "mine"}]},
-        "ACL of User:a: the cluster has no name, and mine would be left out; take it out",
+        "ACL of User:a: the cluster has no name, so name: mine would be ignored; remove it",
     ),
     (
         kafka_access,
@@ -149,7 +153,7 @@ ODD: list[tuple[Any, dict[str, Any], str]] = [
         "ACL User:a from * may READ topic orders (literal): declared present and absent; ",
     ),
     (kafka_quotas, {"quotas": [{"user": "<default>", "values": {"producer_byte_rate": 5}}]}, "quota of <default>: "),
-    (kafka_quotas, {"quotas": [{"every_client": True, "state": "absent"}]}, "quota of every client of nobody; "),
+    (kafka_quotas, {"quotas": [{"every_client": True, "state": "absent"}]}, "quota with every_client has no user; "),
 ]
 
 
@@ -166,4 +170,4 @@ def test_refused_values(run: Run, cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("names", [[""], ["g", "g"]])
 def test_groups_that_are_none(run: Run, names: list[str]) -> None:
     done = run(kafka_groups, groups=[{"name": name, "to": "latest"} for name in names])
-    assert done["msg"].startswith("groups: ") and done["msg"].endswith("; correct it")
+    assert done["msg"].startswith("groups: ") and done["msg"].endswith(("; set its name", "; keep one entry"))

@@ -59,30 +59,30 @@ def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeClu
     config |= {"sasl.jaas.config": "hush-hush", "listener.name.client.sasl.jaas.config": "hush-hush"}
     done = run(kafka_broker_config, config=config, brokers=[{"id": 9, "config": {"num.io.threads": 9}}])
     assert done["msg"].splitlines() == [
-        "settings of brokers: nothing was written: 7 refused",
-        "- all brokers: broker.id: brokers read it when they start; say it in kafka_config",
-        "- all brokers: listener.name.client.sasl.jaas.config is a secret, and nobody could compare it; "
-        "say it in kafka_config",
-        "- all brokers: my.own is no setting of brokers; correct its name, or take it back with null",
-        "- all brokers: num.io.thread is no setting of brokers; correct its name, or take it back with null",
-        "- all brokers: num.io.threads [9]: one value is wanted, and this is none; write a text or a number",
-        "- all brokers: sasl.jaas.config is a secret, and nobody could compare it; say it in kafka_config",
-        "- broker 9 is not there, and it alone knows its own settings; start it, or correct the id",
+        "settings of brokers: nothing was written: 7 rejected",
+        "- all brokers: broker.id: brokers read it only at their start; set it in kafka_config",
+        "- all brokers: listener.name.client.sasl.jaas.config is a secret, which cannot be compared; "
+        "set it in kafka_config",
+        "- all brokers: my.own is not a setting of brokers; correct its name, or remove it with null",
+        "- all brokers: num.io.thread is not a setting of brokers; correct its name, or remove it with null",
+        "- all brokers: num.io.threads [9]: is not a single value; write a string or a number",
+        "- all brokers: sasl.jaas.config is a secret, which cannot be compared; set it in kafka_config",
+        "- broker 9 is down, and only it can validate its settings; start it, or correct the id",
     ]
     assert (done["changed"], cluster.told, cluster.written) == (False, {}, [])
     assert "hush" not in str(done)
 
 
 DANGEROUS = {
-    "max.connections": ("0", "no client could connect any more; say at least 1"),
-    "listener.name.client.max.connections": (0, "no client could connect any more; say at least 1"),
-    "max.connections.per.ip": (0, "nobody could connect any more, other brokers neither; say at least 1"),
-    "num.io.threads": (-5, "no request would be answered any more; say at least 1"),
-    "num.network.threads": ("0", "no request would be answered any more; say at least 1"),
-    "num.replica.fetchers": (0, "no replica would follow its leader; say at least 1"),
+    "max.connections": ("0", "no client could connect any more; set at least 1"),
+    "listener.name.client.max.connections": (0, "no client could connect any more; set at least 1"),
+    "max.connections.per.ip": (0, "no client and no other broker could connect any more; set at least 1"),
+    "num.io.threads": (-5, "no request would be answered any more; set at least 1"),
+    "num.network.threads": ("0", "no request would be answered any more; set at least 1"),
+    "num.replica.fetchers": (0, "no replica would follow its leader; set at least 1"),
     "log.segment.bytes": (
         14,
-        "each few records would be a file, until a broker may open no more; say at least 1048576",
+        "a few records would fill a segment, until a broker runs out of file descriptors; set at least 1048576",
     ),
 }
 
@@ -99,7 +99,7 @@ def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, 
 def test_what_is_no_number_is_not_taken_for_one_that_is_high_enough(run: Run, cluster: FakeCluster, value: str) -> None:
     cluster.brokers["max.connections"] = "2147483647"
     done = run(kafka_broker_config, config={"max.connections": value})
-    why = "is no number; say one, in digits, of at least 1"
+    why = "is not a number; set a decimal number of at least 1"
     assert done["msg"].splitlines()[1:] == [f"- all brokers: max.connections {value} {why}"] and cluster.written == []
 
 
@@ -112,8 +112,8 @@ def test_a_number_below_0_is_no_danger_by_itself(run: Run, cluster: FakeCluster)
 def test_what_decides_what_is_lost_is_meant(run: Run, cluster: FakeCluster) -> None:
     done = run(kafka_broker_config, config={"log.cleanup.policy": "compact"})
     assert done["msg"].splitlines()[1:] == [
-        "- all brokers: log.cleanup.policy decides of all topics without a value of their own which records are lost; "
-        "say it in kafka_config, or allow_data_loss: true if that is meant"
+        "- all brokers: log.cleanup.policy decides which records are lost, for all topics without a value of their "
+        "own; set it in kafka_config, or set allow_data_loss: true"
     ]
     run(kafka_broker_config, config={"log.cleanup.policy": "compact"}, allow_data_loss=True)
     assert cluster.told[""] == {"log.cleanup.policy": "compact"}
@@ -130,12 +130,12 @@ def test_what_decides_what_is_lost_is_meant_where_it_is_taken_back_too(run: Run,
     }
     done = run(kafka_broker_config, **asked)
     why = (
-        ", and that decides of all topics without a value of their own which records are lost; "
-        "say in kafka_config what is to hold, and allow_data_loss: true if that is meant"
+        ", and the setting decides which records are lost, for all topics without a value of their own; "
+        "set the intended value in kafka_config, and set allow_data_loss: true"
     )
     assert done["msg"].splitlines()[1:] == [
-        f"- all brokers: log.retention.ms: 7776000000 (90 d) would give way to what the brokers' files say{why}",
-        "- broker 2: min.insync.replicas: 3 would give way to what is set for all brokers, or what its file says" + why,
+        f"- all brokers: log.retention.ms: 7776000000 (90 d) would be replaced by the value in the brokers' files{why}",
+        "- broker 2: min.insync.replicas: 3 would be replaced by the value of all brokers, or in its file" + why,
     ]
     assert (cluster.told, cluster.written) == (told, [])
     assert run(kafka_broker_config, allow_data_loss=True, **asked)["changed"] and cluster.told == {"": {}, "2": {}}
@@ -149,8 +149,8 @@ def test_smaller_messages_are_a_warning(run: Run, cluster: FakeCluster, monkeypa
     cluster.told = {"3": {"message.max.bytes": "20971520"}}
     run(kafka_broker_config, check_mode=True, config={"message.max.bytes": 2097152})
     assert told == [
-        "all brokers: message.max.bytes: 2097152 (2 MiB) is lower than 20971520: of topics without a max.message.bytes "
-        "of their own, larger batches are refused from then on"
+        "all brokers: message.max.bytes: 2097152 (2 MiB) is lower than 20971520: "
+        "topics without a max.message.bytes of their own will reject larger batches"
     ]
     cluster.told = {}
     run(kafka_broker_config, check_mode=True, config={"message.max.bytes": 2097152})
@@ -162,7 +162,7 @@ def test_each_broker_judges_what_it_would_get(run: Run, cluster: FakeCluster) ->
     cluster.told = {"1": {"num.io.threads": "16"}}
     done = run(kafka_broker_config, check_mode=True, config={"num.io.threads": 20})
     why = "Dynamic thread count update validation failed (InvalidRequestError)"
-    assert done["msg"].splitlines()[1:] == [f"- all brokers: broker {one} refuses: {why}" for one in (2, 3)]
+    assert done["msg"].splitlines()[1:] == [f"- all brokers: broker {one} rejects it: {why}" for one in (2, 3)]
     assert cluster.written == []
 
 
@@ -173,7 +173,7 @@ def test_a_broker_that_a_setting_ends_is_no_success(run: Run, cluster: FakeClust
     brokers = [{"id": 2, "config": {"log.cleaner.threads": 2}}, {"id": 3, "config": {"num.io.threads": 9}}]
     done = run(kafka_broker_config, brokers=brokers)
     failed = done["outcome"]["failed"]["settings of broker 2"]
-    assert done["failed"] and failed.startswith("was written, and broker 2 no longer answers (")
+    assert done["failed"] and failed.startswith("was written, but broker 2 no longer answers (")
     assert (done["outcome"]["done"], done["outcome"]["not_tried"]) == ([], ["settings of broker 3"])
     assert clock.now() - begun == 0.5
 
@@ -183,11 +183,9 @@ def test_what_would_end_all_brokers_ends_one(run: Run, cluster: FakeCluster) -> 
     cluster.controller, cluster.fatal = 2, {"log.cleaner.threads"}
     done = run(kafka_broker_config, config={"log.cleaner.threads": 2}, brokers=[{"id": 3, "config": {"my.own": None}}])
     failed = done["outcome"]["failed"]["settings of all brokers"]
-    assert failed.startswith(
-        "broker 1 was to take it before all others, and was written, and broker 1 no longer answers"
-    )
-    assert "no other broker was told; it still has it of its own: " in failed
-    assert "take log.cleaner.threads of broker 1 back with null when it answers" in failed
+    assert failed.startswith("was tried on broker 1 first: was written, but broker 1 no longer answers")
+    assert "no other broker was changed; it still has it as a setting of its own: " in failed
+    assert "remove log.cleaner.threads of broker 1 with null when it answers" in failed
     assert (done["changed"], cluster.told, cluster.down) == (True, {"1": {"log.cleaner.threads": "2"}}, {1})
 
 
@@ -197,7 +195,7 @@ def test_what_one_broker_does_not_take_no_other_gets(
     cluster.refused = {"2": "no"}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     assert done["outcome"]["failed"]["settings of all brokers"] == (
-        "broker 2 was to take it before all others, and no (PolicyViolationError); no other broker was told"
+        "was tried on broker 2 first: no (PolicyViolationError); no other broker was changed"
     )
     assert (done["changed"], cluster.written) == (False, [])
 
@@ -219,7 +217,7 @@ def test_a_broker_that_does_not_take_a_setting(run: Run, cluster: FakeCluster, m
         done = run(kafka_broker_config, config=config)
         why = done["outcome"]["failed"]["settings of all brokers"]
         one = what == "my.own"  # what is taken back is not tried on one broker
-        assert (f"broker 1 has not taken {what}; broker 2" if one else f"broker 2 has not taken {what}; ") in why
+        assert (f"broker 1 has not applied {what}; broker 2" if one else f"broker 2 has not applied {what}; ") in why
 
 
 def test_a_broker_that_is_down_has_no_settings(run: Run, cluster: FakeCluster) -> None:
@@ -233,7 +231,7 @@ def test_who_may_not_ask_is_told_so(run: Run, cluster: FakeCluster) -> None:
     cluster.denied = {"describe_configs"}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     assert done["msg"].startswith(
-        "settings of brokers: authorization: broker 1: (ClusterAuthorizationFailedError); who asks has to be"
+        "settings of brokers: authorization: broker 1: (ClusterAuthorizationFailedError); use a super user"
     )
 
 

@@ -72,7 +72,7 @@ def test_a_leader_that_a_listener_does_not_show_is_not_missing(monkeypatch: pyte
     monkeypatch.setattr(
         confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata)
     )
-    with pytest.raises(ClusterError, match="the leader of t-0 does not have it"):
+    with pytest.raises(ClusterError, match="the leader of t-0 does not have this listener"):
         Cluster(LISTENERS).state()
 
 

@@ -103,7 +103,7 @@ def test_each_server_has_its_own_rung(closed: int) -> None:
 def test_a_ca_that_is_not_trusted(tmp_path: Path) -> None:
     with with_tls(tmp_path) as servers:
         text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "other.pem"))
-    assert text.startswith(f"TLS: {servers}: the server's certificate is refused: ")
+    assert text.startswith(f"TLS: {servers}: the server's certificate is rejected: ")
 
 
 @pytest.mark.usefixtures("strict", "unhurried")
@@ -151,7 +151,7 @@ def test_a_peer_that_says_nothing_to_a_handshake(tmp_path: Path) -> None:
 
 def test_a_peer_that_is_no_broker() -> None:
     with silent() as servers:
-        assert said(bootstrap_servers=servers).startswith(f"Kafka: {servers} can be reached and gave no answer")
+        assert said(bootstrap_servers=servers).startswith(f"Kafka: {servers} can be reached but did not answer")
 
 
 def test_quotas_of_a_peer_that_says_nothing(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_a_broker_that_says_it_is_elsewhere(closed: int, patient: None) -> None:
         cluster.ports[2] = closed
         text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
     assert text == (
-        f"advertised listener: broker 2 is advertised as 127.0.0.1:{cluster.ports[2]}, which says refused "
-        "(no answer in time)"
+        f"advertised listener: broker 2 is advertised as 127.0.0.1:{cluster.ports[2]}, which is not reachable "
+        "(refused) (no answer in time)"
     )
 
 
@@ -181,4 +181,6 @@ def test_a_controller_that_is_gone(closed: int, patient: None) -> None:
         servers = f"127.0.0.1:{cluster.ports[2]}"
         cluster.ports[1] = closed
         text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
-    assert text.startswith(f"no controller: broker 1 was it last, and 127.0.0.1:{cluster.ports[1]} says refused")
+    assert text.startswith(
+        f"no controller: the last one, broker 1, is not reachable at 127.0.0.1:{cluster.ports[1]} (refused)"
+    )

@@ -45,7 +45,7 @@ def brokers(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Brokers:
 def held(timeout: float, *restarted: int) -> tuple[list[str], list[str]]:
     """Return what moved in an election, and what others lead still."""
     asking = Elections(Cluster(LISTENERS), restarted or None)
-    left = asking.hold(timeout)
+    left = asking.elect(timeout)
     return sorted(asking.moved), [str(p) for p in left]
 
 
@@ -97,7 +97,7 @@ def test_followers_have_time_for_both(
     brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
     begun, asking = clock.now(), Elections(Cluster(LISTENERS), [2])
     asking.state()
-    asking.hold(5)
+    asking.elect(5)
     assert [len(asked) for _, asked in brokers.asked] == [1, 1, 1]
     assert clock.now() - begun == pytest.approx(0.5)
 
@@ -141,7 +141,7 @@ def test_what_follows_an_election_without_an_answer_is_elected_as_well(
     brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
     brokers.mute = {"__consumer_offsets"}
     moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
-    assert moved == ["t-1"] and "no answer within 5 s. Others lead in their place" in why
+    assert moved == ["t-1"] and "no answer within 5 s. Other replicas lead" in why
 
 
 def test_an_answer_that_is_late_says_nothing_against_it(brokers: Brokers, clock: Clock) -> None:
@@ -158,7 +158,7 @@ def test_what_does_not_move_holds_nobody_up(brokers: Brokers, clock: Clock) -> N
     brokers.deaf, begun = {"__consumer_offsets"}, clock.now()
     moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
     assert moved == ["t-1"]
-    assert why.endswith("preferred one (__consumer_offsets-3): Broker: Preferred leader was not available")
+    assert why.endswith("preferred replica (__consumer_offsets-3): Broker: Preferred leader was not available")
     assert [asked for _, asked in brokers.asked] == [[("__consumer_offsets", 3)], [("t", 1)]]
     assert clock.now() - begun == pytest.approx(elections.CONNECTED)
 
@@ -272,7 +272,7 @@ def test_what_moved_is_told_where_the_next_question_ends_the_run(
     brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def untold(*_: object) -> None:
-        raise UntoldError("no broker says the settings of topics")
+        raise UntoldError("no broker reports the settings of topics")
 
     monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {}))
     monkeypatch.setattr(restart_waits, "at_once", untold)

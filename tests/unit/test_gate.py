@@ -19,7 +19,7 @@ RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 FULL = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))
 OTHER = Partition("t", 1, 4, (4, 5, 6), (4, 5, 6))
 LACKS_3 = Partition("t", 2, 1, (1, 2, 3), (1, 2))
-WAIT_FOR_3 = "wait until broker 3 has caught up, or look for a disk that failed (check.yml)"
+WAIT_FOR_3 = "wait until broker 3 has caught up, or look for a failed disk (check.yml)"
 
 
 def look(
@@ -43,8 +43,8 @@ def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
         (look(LACKS_3, OTHER), [1], {}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
         (look(LACKS_3, OTHER), [3], {}, []),
         (look(LACKS_3, OTHER), [4], {}, []),
-        (look(FULL, OTHER, brokers=(1, 2, 3, 4, 5)), [1], {}, ["cluster: no controller, so nobody would lead in their "
-                                                             "place; look at ZooKeeper's quorum"]),
+        (look(FULL, OTHER, brokers=(1, 2, 3, 4, 5)), [1], {}, ["cluster: no controller, so no other replicas would "
+                                                             "lead; look at ZooKeeper's quorum"]),
         (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [2], {}, ["partition t-0: broker 3 is down; start broker 3"]),
         (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [3], {}, []),
         (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [4], {}, []),
@@ -52,30 +52,30 @@ def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
             look(Partition("u", 0, 1, (1, 2), (1, 2)), brokers=(1, 2, 4, 5), controller=4),
             [1],
             {"accepts": ["u"]},
-            ["rack c: it is out: brokers 3, 6 are not registered; start one of them"],
+            ["rack c: is down: brokers 3, 6 are not registered; start one of them"],
         ),
-        (look(FULL, OTHER, unheard={3}), [1], {}, ["partition t-0: broker 3 answers nobody, though it counts as in "
-                                                   "sync; start broker 3 or, where it hangs, restart it "
-                                                   "(restart.yml -l, which needs no answer of it), or wait until its "
-                                                   "session ends"]),
+        (look(FULL, OTHER, unheard={3}), [1], {}, ["partition t-0: broker 3 does not answer, but counts as in sync; "
+                                                   "start broker 3, or restart it if it hangs "
+                                                   "(restart.yml -l, which does not need its answer), or wait until "
+                                                   "its session expires"]),
         (look(FULL, OTHER, unheard={5}), [1], {}, []),
-        (look(FULL, moving={"t-0"}), [1], {}, ["partition t-0: replicas of it are being moved; wait until that has "
+        (look(FULL, moving={"t-0"}), [1], {}, ["partition t-0: its replicas are being moved; wait until the move has "
                                                "ended, or cancel it"]),
         (look(FULL, OTHER, moving={"t-1"}), [1], {}, []),
         (
             look(FULL),
             [1],
             {"margin": 1},
-            ["topic t: of 3 replicas 2 would be left, with min.insync.replicas 2 and a margin of 1; give it more "
-             "replicas, or accept the gap: kafka_restart_accepts: [t]"],
+            ["topic t: 2 of 3 replicas would remain, with min.insync.replicas 2 and a margin of 1; give it more "
+             "replicas, or accept it: kafka_restart_accepts: [t]"],
         ),
         (look(Partition("t", 0, 1, (1, 2, 3, 4), (1, 2, 3, 4))), [1], {"margin": 1}, []),
         (
             look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}),
             [1],
             {},
-            ["topic one: of 1 replicas 0 would be left, with min.insync.replicas 1; give it more replicas, or accept "
-             "the gap: kafka_restart_accepts: [one]"],
+            ["topic one: 0 of 1 replicas would remain, with min.insync.replicas 1; give it more replicas, or accept "
+             "it: kafka_restart_accepts: [one]"],
         ),
         (look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}), [1], {"accepts": ["o*"]}, []),
         (look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}), [2], {}, []),
@@ -85,15 +85,15 @@ def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
           f"partition t-0: broker 3 is not in sync; {WAIT_FOR_3}"]),
         (look(Partition("t", 0, 1, (1, 2, 3), (1,)), silent={1}), [1], {}, []),
         (look(LACKS_3, silent={1}), [1], {}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
-        (look(FULL, min_isr={}), [1], {}, ["partition t-0: its min.insync.replicas is not known: it was made a moment "
-                                           "ago; ask again"]),
+        (look(FULL, min_isr={}), [1], {}, ["partition t-0: its min.insync.replicas is not known yet, it was just "
+                                           "created; ask again"]),
         (look(FULL, OTHER), [1, 4], {}, []),
         (
             look(FULL, OTHER),
             [1, 2],
             {},
-            ["topic t: of 3 replicas 1 would be left, with min.insync.replicas 2; give it more replicas, or accept the "
-             "gap: kafka_restart_accepts: [t]"],
+            ["topic t: 1 of 3 replicas would remain, with min.insync.replicas 2; give it more replicas, or accept "
+             "it: kafka_restart_accepts: [t]"],
         ),
     ],
     ids=["whole", "whole, the controller", "another replica lags", "the one that lags", "others lag", "no controller",
@@ -114,7 +114,8 @@ def seen(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3, 4, 5, 6), co
 
 
 CUT_OFF = (
-    "wait until they agree, or restart first the one that is cut off (restart.yml -l, which needs no answer of it)"
+    "wait until they agree, or first restart the broker that is cut off "
+    "(restart.yml -l, which does not need its answer)"
 )
 
 
@@ -128,15 +129,15 @@ CUT_OFF = (
         ({2: seen(FULL), 6: seen(FULL, brokers=(1, 2, 6))}, ["partition t-0: broker 3 is down; start broker 3"]),
         (
             {2: seen(FULL), 3: seen(FULL, controller=2), 6: seen(FULL)},
-            [f"cluster: brokers name different controllers (brokers 2, 6 say 6; broker 3 says 2); {CUT_OFF}"],
+            [f"cluster: brokers name different controllers (brokers 2, 6 name 6; broker 3 names 2); {CUT_OFF}"],
         ),
         (
             {2: seen(FULL), 3: seen(brokers=(), controller=-1)},
-            [f"cluster: brokers name different controllers (broker 2 says 6; broker 3 says none); {CUT_OFF}"],
+            [f"cluster: brokers name different controllers (broker 2 names 6; broker 3 names none); {CUT_OFF}"],
         ),
         (
             {2: seen(FULL, controller=-1), 3: seen(FULL, controller=-1)},
-            ["cluster: no controller, so nobody would lead in their place; look at ZooKeeper's quorum"],
+            ["cluster: no controller, so no other replicas would lead; look at ZooKeeper's quorum"],
         ),
     ],
 )
@@ -198,17 +199,17 @@ def test_a_rack_together_where_it_bears_that() -> None:
 def test_a_rack_with_two_replicas_of_a_partition_goes_one_by_one_and_says_why() -> None:
     found = look(FULL, Partition("two", 0, 1, (1, 4, 2), (1, 4, 2)), OTHER)
     first, second, *others = batches(found, [1, 2, 4, 5], Rules(racks=RACKS), parallel=True)
-    why = "rack a is restarted broker by broker: topic two: of 3 replicas 1 would be left, with min.insync.replicas 2"
+    why = "rack a is restarted broker by broker: topic two: 1 of 3 replicas would remain, with min.insync.replicas 2"
     assert (first, second, others) == (Batch((1,), why), Batch((4,), why), [Batch((2, 5))])
 
 
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"unheard": {5}}, "broker 5 answers nobody, though it counts as in sync"),
+        ({"unheard": {5}}, "broker 5 does not answer, but counts as in sync"),
         (
             {"views": {2: look(FULL).state, 3: look(FULL, controller=2).state}},
-            "brokers name different controllers (broker 2 says 6; broker 3 says 2)",
+            "brokers name different controllers (broker 2 names 6; broker 3 names 2)",
         ),
     ],
 )

@@ -61,8 +61,8 @@ def in_the_way(
 def test_a_broker_that_died_keeps_the_gate_closed_while_its_session_lives(cluster: FakeCluster) -> None:
     """The cluster itself counts it as in sync until then, and a stop beside it would leave one replica of three."""
     assert in_the_way(cluster, 3) == [
-        "partition orders-0: broker 3 answers nobody, though it counts as in sync; start broker 3 or, where it hangs, "
-        "restart it (restart.yml -l, which needs no answer of it), or wait until its session ends"
+        "partition orders-0: broker 3 does not answer, but counts as in sync; start broker 3, or restart it if it "
+        "hangs (restart.yml -l, which does not need its answer), or wait until its session expires"
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_controller_that_is_to_stop_is_asked_too(cluster: FakeCluster, first: 
 def test_of_two_that_hang_nobody_is_sent_from_one_to_the_other(cluster: FakeCluster) -> None:
     """Each would be in the way of the other for ever."""
     (why,) = in_the_way(cluster, 1, 2, first=3, stop=[1], hangs=True)
-    assert "restart one on its host (systemctl restart kafka)" in why and "restart.yml" not in why
+    assert "restart one of them on its host (systemctl restart kafka)" in why and "restart.yml" not in why
 
 
 @pytest.mark.parametrize("first", [1, 2, 3])
@@ -149,7 +149,7 @@ def test_who_is_registered_and_answers_nobody_is_not_back(cluster: FakeCluster) 
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[0]}})
         whole = partial(confirmed, asked)
         state = asked.state()
-        assert [one.problems([1, 2, 3]) for one in whole(state)] == [["broker 3 is registered and answers nobody"]] * 2
+        assert [one.problems([1, 2, 3]) for one in whole(state)] == [["broker 3 is registered but does not answer"]] * 2
         for number, is_back in ((3, False), (2, True)):
             patience = Patience(0.3, 0.1, at_last=True)
             assert after_restart(lambda: state, [1, 2, 3], [number], {}, patience, whole).go is is_back
@@ -172,7 +172,7 @@ def test_whom_nobody_follows_who_could() -> None:
 @pytest.mark.parametrize(("answers", "is_gone"), [("---", True), ("--+", False), ("+", False)])
 def test_one_silence_is_no_death(answers: str, is_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     left = list(answers)
-    monkeypatch.setattr(broker_views, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
+    monkeypatch.setattr(broker_views, "ask_through", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
     cluster: Any = None
     assert gone(cluster, State({1: {}}), 1) is is_gone
     assert left == []
@@ -189,27 +189,27 @@ def test_who_has_given_up_a_disk_says_so_itself(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("first", [1, 2, 3])
 def test_brokers_that_know_no_partition_yet_do_not_open_it(cluster: FakeCluster, first: int) -> None:
     """As after their start, or that of a controller: broker 1 alone has what nobody else has in sync."""
-    with pytest.raises(ClusterError, match="have not been told of partitions yet"):
+    with pytest.raises(ClusterError, match="do not know the partitions yet"):
         in_the_way(cluster, first=first, says={1: orders(1), 2: {"topics": []}, 3: {"topics": []}})
 
 
 def test_nobody_is_elected(cluster: FakeCluster) -> None:
     """All still name the last controller, and it resigned."""
     cluster.controller = 0
-    with pytest.raises(ClusterError, match="broker 1, which all name as the controller, says that it is not: nobody"):
+    with pytest.raises(ClusterError, match="broker 1, which all name as the controller, is not the controller: no"):
         in_the_way(cluster, stop=(2,), says={one: {"controller_id": 1} for one in (1, 2, 3)})
 
 
-@pytest.mark.parametrize(("named", "unheard"), [((1, 1, 1), "brokers 1, 2, 3 have"), ((1, 2, 2), "broker 1 has")])
+@pytest.mark.parametrize(
+    ("named", "unheard"), [((1, 1, 1), "brokers 1, 2, 3 still name"), ((1, 2, 2), "broker 1 still names")]
+)
 def test_who_names_the_last_controller_has_not_heard_of_the_next(
     cluster: FakeCluster, named: Sequence[int], unheard: str
 ) -> None:
     """Who stops asks the one that it knows itself to move what it leads."""
     says = {one: {"controller_id": name} for one, name in enumerate(named, 1)}
     (why,) = in_the_way(cluster, says=says, former=(1,))
-    assert why.startswith(
-        f"cluster: {unheard} not heard of another controller than broker 1, which is it no more; wait"
-    )
+    assert why.startswith(f"cluster: {unheard} the former controller, broker 1; wait")
     cluster.controller = 2
     assert in_the_way(cluster, former=(1,)) == []
 
@@ -238,8 +238,8 @@ def test_a_former_controller_is_over(
         (early,) = judging(asked, stop, Rules(), [1], begun)(asked.state())
         clock.rest(HEARD + 1)
         found = judging(asked, stop, Rules(), [1], begun)(asked.state())
-        assert "another controller than broker 1" in str(early)
-        assert [str(one).split(";")[0] for one in found if "another controller than" in str(one)] == (
+        assert "the former controller, broker 1" in str(early)
+        assert [str(one).split(";")[0] for one in found if "the former controller" in str(one)] == (
             [] if opens else [str(early).split(";")[0]]
         )
         assert not (opens and found)
@@ -263,7 +263,7 @@ def test_a_broker_that_may_be_taking_over_keeps_the_last_controller(
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers}})
         judge = judging(asked, [1], Rules(), [1])
         clock.rest(HEARD + 1)
-        assert "another controller than broker 1" in " ".join(map(str, judge(asked.state())))
+        assert "the former controller, broker 1" in " ".join(map(str, judge(asked.state())))
 
 
 def test_nobody_is_a_former_controller(cluster: FakeCluster) -> None:
@@ -281,6 +281,6 @@ def test_who_stops_with_the_last_controller_has_to_have_heard_as_well(cluster: F
     says = {1: {"controller_id": 3}, 2: {"controller_id": 1}, 3: {"controller_id": 3}}
     (why,) = in_the_way(cluster, stop=(1, 2), says=says, former=(1,))
     assert why.startswith(
-        "cluster: broker 2 has not heard of another controller than broker 1, which is it no more; wait; where that "
-        "lasts, restart first the one that is cut off (restart.yml -l, which needs no answer of it)"
+        "cluster: broker 2 still names the former controller, broker 1; wait; if that "
+        "lasts, first restart the broker that is cut off (restart.yml -l, which does not need its answer)"
     )

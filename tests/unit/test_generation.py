@@ -6,7 +6,7 @@ import pytest
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import as_declared, uncounted
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import as_declared, invalid_iterations
 from ansible_collections.millrace.kafka.plugins.modules import kafka_access
 
 FIRST = {"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}
@@ -50,7 +50,7 @@ def test_two_numbers_make_one_sum_once(run: Run, cluster: FakeCluster) -> None:
     for iterations in range(4096, 16384, 512):
         for generation in (1, 511, 512, 513, 1022, 1023):
             user = {**FIRST, "iterations": iterations, "generation": generation}
-            if not uncounted(user, as_declared(user)):
+            if not invalid_iterations(user, as_declared(user)):
                 made = as_declared(user).iterations
                 assert sums.setdefault(made, (iterations, generation)) == (iterations, generation)
     assert len(sums) == 12 * 6 and cluster.scram == {"a": {2: 9215}}
@@ -59,21 +59,24 @@ def test_two_numbers_make_one_sum_once(run: Run, cluster: FakeCluster) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"verify": "login", "generation": 2}, "a generation is not looked at; say verify: generation, or take it out"),
-        ({"generation": 0}, "generation 0: the first password is 1, and each new one is one more"),
+        (
+            {"verify": "login", "generation": 2},
+            "generation is not used with verify: login; set verify: generation, or remove generation",
+        ),
+        ({"generation": 0}, "generation 0: is below 1; set 1, and add 1 for each new password"),
         (
             {"generation": 1, "iterations": 16384},
-            "16385 iterations, the generation among them: brokers take 4096 to 16384; say others",
+            "16385 iterations, the generation included: brokers accept 4096 to 16384; set another number",
         ),
-        ({"generation": 1024}, "generation 1024: there are 1023; say other iterations, and begin with 1"),
+        ({"generation": 1024}, "generation 1024: is above 1023; set other iterations, and generation: 1"),
         (
             {"generation": 1, "iterations": 8193},
-            "iterations with a generation: other iterations with another generation would make the same sum, and a new "
-            "password be missed; say a multiple of 1024, as 8192",
+            "iterations with a generation: another pair of both numbers would have the same sum, and a new password "
+            "would not be detected; set a multiple of 1024, as 8192",
         ),
-        ({"verify": "login", "iterations": 4095}, "4095 iterations: brokers take 4096 to 16384; say others"),
+        ({"verify": "login", "iterations": 4095}, "4095 iterations: brokers accept 4096 to 16384; set another number"),
     ],
 )
 def test_numbers_that_are_none(run: Run, cluster: FakeCluster, said: dict[str, Any], why: str) -> None:
     done = run(kafka_access, users=[{**FIRST, **said}])
-    assert done["msg"].endswith(f"1 refused\n- user a: {why}") and cluster.written == []
+    assert done["msg"].endswith(f"1 rejected\n- user a: {why}") and cluster.written == []

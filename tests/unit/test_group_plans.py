@@ -68,21 +68,21 @@ def test_a_group_that_has_read_nothing_of_a_topic() -> None:
         (
             Group("billing", "STABLE", [{"client_id": "b1", "host": "198.51.100.1"}], IDLE.offsets),
             {"to": "earliest"},
-            "group billing: is STABLE, and b1 on 198.51.100.1 would commit over it; stop the consumers first",
+            "group billing: is STABLE, and b1 on 198.51.100.1 would commit other offsets; stop the consumers first",
         ),
         (
             Group("billing", "DEAD"),
             {"to": "earliest"},
-            "group billing: there is no such group; correct the name, or name the topics that it is to begin with",
+            "group billing: does not exist; correct the name, or name the topics to start with",
         ),
         (
             Group("billing", "EMPTY"),
             {"to": "earliest"},
-            "group billing: has committed nothing; name the topics that it is to begin with",
+            "group billing: has no committed offsets; name the topics to start with",
         ),
         (IDLE, {"to": "earliest", "topics": ["order"]}, "group billing: there is no topic order"),
         (IDLE, {"offsets": {"orders": {2: 1}}}, "group billing: topic orders has no partition 2"),
-        (IDLE, {"to": "earliest", "shift": 1}, "group billing: says to and shift; keep one of them"),
+        (IDLE, {"to": "earliest", "shift": 1}, "group billing: has to and shift; keep one of them"),
     ],
 )
 def test_refused(found: Group, wanted: dict[str, Any], said: str) -> None:
@@ -109,7 +109,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
 @pytest.mark.parametrize("text", ["1969-12-31T23:59:59.999Z", "9" * 30])
 def test_a_time_that_is_none_of_records_is_refused(text: str) -> None:
     """To a broker -1 is the end of a partition, and -2 its beginning."""
-    with pytest.raises(ValueError, match="not from 1970-01-01 to 9999-12-31"):
+    with pytest.raises(ValueError, match="not between 1970-01-01 and 9999-12-31"):
         milliseconds(text)
 
 
@@ -122,12 +122,12 @@ def test_lag() -> None:
 @pytest.mark.parametrize(
     ("offsets", "wrong"),
     [
-        ({}, "none is named"),
-        ({"orders": {}}, "of topic orders, {} is no offset of a partition"),
-        ({"orders": [3]}, "of topic orders, [3] is no offset of a partition"),
-        ({"orders": {"x": 1}}, "of topic orders, x: 1; both have to be numbers"),
-        ({"orders": {0: None}}, "of topic orders, 0: None; both have to be numbers"),
-        ({"orders": {-1: 3}}, "of topic orders, -1: 3; both have to be numbers"),
+        ({}, "is empty"),
+        ({"orders": {}}, "topic orders: {} has no offset of a partition"),
+        ({"orders": [3]}, "topic orders: [3] has no offset of a partition"),
+        ({"orders": {"x": 1}}, "topic orders: x: 1 are not two numbers"),
+        ({"orders": {0: None}}, "topic orders: 0: None are not two numbers"),
+        ({"orders": {-1: 3}}, "topic orders: -1: 3 are not two numbers"),
     ],
 )
 def test_offsets_that_are_none(offsets: dict[str, Any], wrong: str) -> None:

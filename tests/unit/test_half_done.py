@@ -144,7 +144,7 @@ def test_a_write_that_never_arrives(
     done = run(module, **arguments)
     assert (done["failed"], done["changed"], cluster.written) == (True, True, [])
     assert list(done["outcome"]["failed"]) == [name]
-    assert done["outcome"]["failed"][name].endswith("; it was read back, and is not done so far")
+    assert done["outcome"]["failed"][name].endswith("; it was read again, and is not written so far")
     assert done["outcome"]["unknown"] == [name], "it may still be in a queue"
 
 
@@ -171,11 +171,11 @@ def test_a_write_of_which_nobody_knows(
     done = run(module, **arguments)
     assert (done["failed"], done["changed"]) == (True, True)
     assert done["outcome"]["unknown"] == [name]
-    assert "nobody knows whether it was done, for it could not be read back (" in done["msg"]
+    assert "unknown whether it was written, since it could not be read again (" in done["msg"]
 
 
 def test_a_limit_that_is_none(run: Run) -> None:
-    assert run(kafka_quotas, write_timeout=0)["msg"].startswith("write_timeout 0: no write ends in that time")
+    assert run(kafka_quotas, write_timeout=0)["msg"].startswith("write_timeout 0: too short for any write")
 
 
 def test_what_was_granted_before_is_said(run: Run, brief: None, cluster: FakeCluster) -> None:
@@ -196,7 +196,7 @@ def test_passwords_that_are_written_and_nobody_can_try(
     monkeypatch.setattr(Logins, "work", work)
     done = run(kafka_access, login=SASL, users=[{"name": "a", "password": "Guoph0Eeshi7"}], acls=[ACL])
     assert cluster.written == ["credential a"] and done["changed"] is True
-    why = "was written, and nobody could log in to see it: login of a at nowhere: no answer"
+    why = "was written, but could not be verified by a login: login of a at nowhere: no answer"
     assert done["outcome"]["failed"] == {"user a": why}
     assert done["outcome"]["not_tried"] == ["ACL User:a from * may READ topic t (literal)"]
 
@@ -208,7 +208,7 @@ def test_a_password_that_is_written_and_does_not_log_in(
     monkeypatch.setattr(Logins, "work", lambda *_: False)
     done = run(kafka_access, login=SASL, users=[{"name": "a", "password": "Guoph0Eeshi7"}])
     assert (done["failed"], done["changed"]) == (True, True)
-    assert done["outcome"]["failed"]["user a"].startswith("was written, and cannot log in with SCRAM-SHA-512")
+    assert done["outcome"]["failed"]["user a"].startswith("was written, but cannot log in with SCRAM-SHA-512")
 
 
 def test_settings_of_the_first_broker_are_said_where_the_second_fails(run: Run, cluster: FakeCluster) -> None:
@@ -236,8 +236,8 @@ def test_settings_for_all_that_never_arrive(run: Run, brief: None, cluster: Fake
     cluster.lost = {"incremental_alter_configs"}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     failed = done["outcome"]["failed"]["settings of all brokers"]
-    assert failed.startswith("broker 2 was to take it before all others, and nobody knows whether it did (no answer ")
-    assert "no other broker was told" in failed
+    assert failed.startswith("was tried on broker 2 first: it is unknown whether the broker has it (no answer ")
+    assert "no other broker was changed" in failed
     assert (done["changed"], cluster.told) == (False, {})
 
 
@@ -247,8 +247,8 @@ def test_a_broker_that_a_setting_ended_was_changed(run: Run, cluster: FakeCluste
     assert (done["failed"], done["changed"]) == (True, True)
 
 
-OWED = "broker 2 still has it of its own, and not as all: "
-BACK = "take num.io.threads of broker 2 back with null when it answers"
+OWN = "broker 2 still has it as a setting of its own: "
+BACK = "remove num.io.threads of broker 2 with null when it answers"
 
 
 @pytest.mark.parametrize("cut", [{"": False}, {"2": False}, {"": False, "2": False}])
@@ -274,7 +274,7 @@ def test_a_broker_that_ends_while_all_are_told_is_no_success(run: Run, cluster: 
     cluster.cut = {"": True}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     failed = done["outcome"]["failed"]["settings of all brokers"]
-    assert failed.startswith("was written, and ") and "broker 1 no longer answers (" in failed
+    assert failed.startswith("was written, but ") and "broker 1 no longer answers (" in failed
     assert (done["failed"], done["changed"], done["outcome"]["unknown"]) == (True, True, [])
     assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
 
@@ -284,8 +284,8 @@ def test_a_broker_that_ends_while_it_tries_a_setting_is_named(run: Run, cluster:
     cluster.cut = {"2": True}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     failed = done["outcome"]["failed"]["settings of all brokers"]
-    assert failed.startswith("broker 2 was to take it before all others, and nobody knows whether it did (")
-    assert "no other broker was told; it may have it of its own: " in failed and failed.endswith(BACK)
+    assert failed.startswith("was tried on broker 2 first: it is unknown whether the broker has it (")
+    assert "no other broker was changed; it may have it as a setting of its own: " in failed and failed.endswith(BACK)
     assert (done["failed"], done["changed"], cluster.written) == (True, True, ["tell 2"])
 
 
@@ -304,7 +304,7 @@ def test_a_broker_that_keeps_what_it_tried_is_no_success(
     cluster.cut = {"": False}
     done = run(kafka_broker_config, config={"num.io.threads": 9})
     failed = done["outcome"]["failed"]["settings of all brokers"]
-    assert OWED in failed and failed.endswith(BACK) and done["changed"]
+    assert OWN in failed and failed.endswith(BACK) and done["changed"]
 
 
 def test_a_broker_of_its_own_that_ends_unheard(run: Run, cluster: FakeCluster) -> None:
@@ -312,5 +312,5 @@ def test_a_broker_of_its_own_that_ends_unheard(run: Run, cluster: FakeCluster) -
     cluster.cut = {"2": True}
     done = run(kafka_broker_config, brokers=[{"id": 2, "config": {"num.io.threads": 9}}])
     failed = done["outcome"]["failed"]["settings of broker 2"]
-    assert "broker 2 no longer answers (" in failed and failed.endswith("; nobody knows whether it was done")
+    assert "broker 2 no longer answers (" in failed and failed.endswith("; unknown whether it was written")
     assert done["outcome"]["unknown"] == ["settings of broker 2"]

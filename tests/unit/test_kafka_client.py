@@ -32,7 +32,7 @@ def test_a_file_that_is_not_there(used: Callable[[dict[str, Any]], object], tmp_
 def test_a_file_that_holds_no_certificate(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("none")
     admin = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
-    with pytest.raises(ClientError, match=r"no client can be made of ssl.ca.location: .*ssl.ca.location failed"):
+    with pytest.raises(ClientError, match=r"no client can be created with ssl.ca.location: .*ssl.ca.location failed"):
         Cluster({"REPLICATION": admin})
 
 

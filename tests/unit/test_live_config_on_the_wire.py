@@ -58,8 +58,8 @@ def test_a_process_that_was_started_with_its_file_is_rid_of_what_it_was_told(run
     brokers = [broker(1, {"num.io.threads": ["16"]}), broker(2, {"num.io.threads": ["12"]}, threads="8")]
     done = run(kafka_live_config, brokers=brokers)
     assert done["changes"] == [
-        "update settings of broker 1: - num.io.threads: 16; + num.io.threads: 16, as its file says",
-        "update settings of broker 2: - num.io.threads: 12; + num.io.threads: 8, as its file says",
+        "update settings of broker 1: - num.io.threads: 16; + num.io.threads: 16, from its file",
+        "update settings of broker 2: - num.io.threads: 12; + num.io.threads: 8, from its file",
     ]
     assert (cluster.told, done["told"]) == ({"1": {}, "2": {}}, {"1": {}, "2": {}})
 
@@ -87,13 +87,10 @@ def test_what_somebody_else_has_set_stays_and_is_warned_of(run: Run, cluster: Fa
     cluster.told = {"1": {"num.io.threads": "10"}, "": {"log.retention.ms": DAY}}
     done = run(kafka_live_config, brokers=[broker(1, {"num.io.threads": ["9", "12"]})])
     assert (done["changed"], done["told"], cluster.written) == (False, {}, [])
-    beside, advice = (
-        "was set beside its file, and holds",
-        "take it back with null (kafka_broker_config), or say it in kafka_dynamic_config",
-    )
+    advice = "remove it with null (kafka_broker_config), or set it in kafka_dynamic_config"
     assert warned == [
-        f"broker 1: log.retention.ms: {DAY} (1 d) {beside}; the file says nothing of it; {advice}",
-        f"broker 1: num.io.threads: 10 {beside}; the file says 16; {advice}",
+        f"broker 1: log.retention.ms: {DAY} (1 d) overrides its file, which does not set it; {advice}",
+        f"broker 1: num.io.threads: 10 overrides its file, which sets 16; {advice}",
     ]
 
 
@@ -104,8 +101,8 @@ def test_one_that_is_not_there_is_warned_of_and_is_told_later(
     cluster.down = {2}
     done = run(kafka_live_config, brokers=[broker(2), broker(9), broker(3)])
     assert (done["told"], cluster.told) == ({"3": {"num.io.threads": ["16"]}}, {"3": {"num.io.threads": "16"}})
-    assert warned[0].startswith("broker 2 is not told what its file says; it takes it from there when it starts, or")
-    assert warned[1].endswith("it takes it from there when it starts, or the next run tells it: it is not registered")
+    assert warned[0].startswith("broker 2 did not receive the settings of its file; it reads them when it starts, or")
+    assert warned[1].endswith("it reads them when it starts, or gets them in the next run: it is not registered")
 
 
 def test_one_that_died_and_is_still_registered(
@@ -130,7 +127,7 @@ def test_one_that_a_setting_ends_is_the_last_that_is_told(run: Run, cluster: Fak
     cluster.fatal = {"num.io.threads"}
     failed = run(kafka_live_config, brokers=[broker(1), broker(3)])
     why = failed["outcome"]["failed"]["settings of broker 1"]
-    assert failed["failed"] and why.startswith("was written, and broker 1 no longer answers"), failed
+    assert failed["failed"] and why.startswith("was written, but broker 1 no longer answers"), failed
     assert (failed["outcome"]["not_tried"], cluster.written) == (["settings of broker 3"], ["tell 1"])
 
 
@@ -139,10 +136,10 @@ def test_a_broker_that_says_no_beforehand(run: Run, cluster: FakeCluster, monkey
     monkeypatch.setattr(cluster, "threads", lambda broker, sets=None, removes=(): 100 if sets or removes else 8)
     done = run(kafka_live_config, brokers=[broker(1), broker(3)])
     assert done["msg"].splitlines() == [
-        "settings of brokers' files: nothing was written: 2 refused",
+        "settings of brokers' files: nothing was written: 2 rejected",
         *(
-            f"- broker {number}: it refuses: Dynamic thread count update validation failed (InvalidRequestError); its "
-            "file has it, and it takes it from there when it is restarted (restart.yml -l <its host>)"
+            f"- broker {number}: rejects it: Dynamic thread count update validation failed (InvalidRequestError); its "
+            "file has the value, restart the broker to apply it (restart.yml -l HOST)"
             for number in (1, 3)
         ),
     ]

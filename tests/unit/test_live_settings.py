@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from unit.test_filters import general
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Owed, Running, telling
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Owed, Running, update_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESTARTS = {
@@ -170,7 +170,7 @@ def test_what_a_broker_is_told(case: str) -> None:
     def one(value: str | None) -> dict[str, str | None]:
         return {} if value is None else {name: value}
 
-    found = telling(
+    found = update_of(
         Owed(1, {} if said == "-" else {name: said}, {name: ours} if ours else {}, anew),
         Running(one(own), one(everywhere), {name: begun}, {name: "1073741824"}),
     )

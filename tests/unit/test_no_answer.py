@@ -34,7 +34,7 @@ def test_a_question_that_waits_for_zookeeper_is_given_up_in_time(run: Run, clust
     assert LIMIT < 15
     cluster.silent = {"describe_configs"}
     done = run(kafka_topics, topics=[ORDERS])
-    words = "topics: brokers can be reached, and what they ask ZooKeeper for has no answer; nothing was written; "
+    words = "topics: brokers can be reached, but ZooKeeper does not answer them; nothing was written; "
     assert done["msg"].startswith(words) and cluster.written == []
 
 
@@ -68,7 +68,7 @@ def test_whoever_asks_is_told(
     monkeypatch.setattr(facade, "ASK", 0.6)
     cluster.silent = {method}
     done = run(module, check_mode=check_mode, **arguments)
-    assert "what they ask ZooKeeper for has no answer" in done["msg"] and "refused" not in done["msg"]
+    assert "but ZooKeeper does not answer them" in done["msg"] and "refused" not in done["msg"]
     assert cluster.written == []
 
 
@@ -78,7 +78,7 @@ def test_no_controller(run: Run, cluster: FakeCluster, monkeypatch: pytest.Monke
     monkeypatch.setattr(admin, "ELECTION", 0.5)
     cluster.controller = -1
     done = run(kafka_topics, check_mode=check_mode, topics=[ORDERS])
-    assert done["msg"].startswith("topics: no controller among the 3 brokers that are known, for 0 s; nothing was")
+    assert done["msg"].startswith("topics: no controller among the 3 known brokers, for 0 s; nothing was")
     assert done["msg"].count("no controller") == 1 and cluster.written == []
 
 

@@ -24,15 +24,15 @@ def test_partitions_that_are_meant() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"topic": "order"}, "there is no topic order; there is orders"),
+        ({"topic": "order"}, "there is no topic order; did you mean orders?"),
         ({"topic": "returns"}, "there is no topic returns"),
-        ({"topic": "orders", "partition": 2, "key": "a"}, "topic orders has no partition 2; it has 0 to 1"),
-        ({"topic": "orders", "offset": 5}, "an offset is one of a partition: say partition, too"),
-        ({"topic": "orders"}, "say which record: key, offset (with partition) or timestamp"),
-        ({"topic": "orders", "key": "a", "limit": 0}, "limit 0: no record would be returned; say 1 or more"),
+        ({"topic": "orders", "partition": 2, "key": "a"}, "topic orders has no partition 2; use 0 to 1"),
+        ({"topic": "orders", "offset": 5}, "offset requires a partition; set partition, too"),
+        ({"topic": "orders"}, "no record is selected; set key, offset (with partition) or timestamp"),
+        ({"topic": "orders", "key": "a", "limit": 0}, "limit 0: no record would be returned; set 1 or more"),
         (
             {"topic": "orders", "timestamp": "2026-01-31T08:00:00"},
-            "timestamp 2026-01-31T08:00:00: no time zone; write it with one, as 2026-01-31T08:00:00Z",
+            "timestamp 2026-01-31T08:00:00: no time zone; add one, as 2026-01-31T08:00:00Z",
         ),
     ],
 )
@@ -45,11 +45,11 @@ def test_what_is_not_looked_for(said: dict[str, Any], why: str) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"topic": "orders", "confirm": ""}, "topic orders: it would go; say confirm=orders if that is meant"),
-        ({"topic": "orders", "confirm": "order"}, "topic orders: it would go; say confirm=orders if that is meant"),
+        ({"topic": "orders", "confirm": ""}, "topic orders: it would go; set confirm=orders to do it"),
+        ({"topic": "orders", "confirm": "order"}, "topic orders: it would go; set confirm=orders to do it"),
         (
             {"topic": "__consumer_offsets", "confirm": "__consumer_offsets"},
-            "topic __consumer_offsets: names that begin with _ are the cluster's own",
+            "topic __consumer_offsets: is internal, as all names that begin with _; it cannot be deleted",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_bytes_that_are_no_text() -> None:
         (
             {"orders-0": "late (REQUEST_TIMED_OUT)", "orders-1": "no (POLICY_VIOLATION)"},
             {"changed": True, "deleted": 0},
-            "0 records were deleted; orders-0: late (REQUEST_TIMED_OUT); orders-1: no (POLICY_VIOLATION); of",
+            "0 records were deleted; orders-0: late (REQUEST_TIMED_OUT); orders-1: no (POLICY_VIOLATION); rec",
         ),
     ],
 )

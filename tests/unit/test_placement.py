@@ -83,16 +83,18 @@ def test_a_rack_that_is_down() -> None:
     """Of two datacenters one, so that four replicas would all go to the other for good."""
     declared = {1: "dc1", 2: "dc1", 3: "dc1", 4: "dc1", 5: "dc2", 6: "dc2"}
     assert unplaceable(declared, [1, 2, 3, 4], dict.fromkeys([1, 2, 3, 4], "dc1")) == [
-        "no broker of rack dc2 is there (5, 6), and partitions would be placed without it for good; start one"
+        "all brokers of rack dc2 are down (5, 6), so partitions would be placed without it permanently; start one"
     ]
 
 
 def test_a_broker_that_does_not_say_its_rack() -> None:
-    assert unplaceable({}, [1, 2, 3], {1: "a", 3: "c"}) == ["broker 2 did not say its rack; run again when it answers"]
+    assert unplaceable({}, [1, 2, 3], {1: "a", 3: "c"}) == [
+        "broker 2 did not report its rack; run again when it answers"
+    ]
 
 
 def test_a_broker_that_says_another_rack() -> None:
     """It was moved in the inventory, and not restarted since."""
     assert unplaceable(THREE, [1, 2, 3], {1: "a", 2: "b", 3: "b"}) == [
-        "broker 3 says that it is in rack b, and c is declared; restart it, or correct its rack"
+        "broker 3 reports rack b, but c is declared; restart it, or correct its rack"
     ]

@@ -114,7 +114,7 @@ def test_more_than_a_disk_holds_is_refused(six: FakeCluster, reassign: Reassign)
 def test_fewer_replicas_than_a_topic_needs_are_refused(six: FakeCluster, reassign: Reassign) -> None:
     six.configs = {"orders": {"min.insync.replicas": "2"}}
     assert (
-        "topic orders: min.insync.replicas 2 with 1 replicas: nothing could be written"
+        "topic orders: min.insync.replicas 2 with 1 replicas: no record could be written"
         in reassign(replication_factor=1, topic=["orders"])["msg"]
     )
 

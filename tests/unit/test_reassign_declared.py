@@ -102,13 +102,13 @@ def test_partitions_that_differ_among_themselves(three: FakeCluster, reassign: R
         ({"declared": BOTH, "drain": [3]}, ["drain and declared are set: set one of"]),
         ({"declared": BOTH, "replication_factor": 3}, ["replication_factor and declared are set: set one of"]),
         ({"declared": BOTH, "topic": [""]}, ["topic: a name is empty"]),
-        ({"declared": topics(orders=0)}, ["topic orders: replication_factor 0: not from 1 to 32767"]),
+        ({"declared": topics(orders=0)}, ["topic orders: replication_factor 0: not between 1 and 32767"]),
         ({"declared": BOTH + topics(other=2)}, ["topic other: declared 2 times; keep one entry"]),
         (
             {"declared": topics(orders=7, other=8, same=1)},
             ["2 partitions (orders-0, orders-1) would have 7 replicas", "1 partition (other-0) would have 8 replicas"],
         ),
-        ({"declared": BOTH, "brokers": [{"id": 9, "rack": "d"}]}, ["no broker of rack d is there"]),
+        ({"declared": BOTH, "brokers": [{"id": 9, "rack": "d"}]}, ["all brokers of rack d are down"]),
     ],
 )
 def test_refused(three: FakeCluster, reassign: Reassign, options: dict[str, Any], words: list[str]) -> None:
@@ -122,7 +122,7 @@ def test_fewer_replicas_than_a_topic_needs_are_refused(three: FakeCluster, reass
     """resources.yml refuses the same topic for its number of replicas, so the message names the order of steps."""
     three.configs = {"other": {"min.insync.replicas": "2"}, "same": {"min.insync.replicas": "5"}}
     assert (
-        "topic other: min.insync.replicas 2 with 1 replicas: nothing could be written; say min.insync.replicas 1, or "
+        "topic other: min.insync.replicas 2 with 1 replicas: no record could be written; set min.insync.replicas 1, or "
         "more replicas; resources.yml sets it while the topic is declared with its present number of replicas"
     ) in (refused := reassign(declared=BOTH)["msg"])
     assert "topic same" not in refused and three.written == []
@@ -228,7 +228,7 @@ def test_an_export_agrees_with_the_cluster(run: Run, cluster: FakeCluster, clock
     more = [{**declared[0], "replication_factor": 3}]
     refused = run(kafka_topics, topics=more)["msg"]
     assert refused.startswith(
-        "topics: nothing was written: 1 refused\n- topic orders: has 2 replicas, 3 are declared; "
+        "topics: nothing was written: 1 rejected\n- topic orders: has 2 replicas, 3 are declared; "
     )
     assert "reassign.yml -e declared=true -e rate=50MB" in refused and cluster.written == []
     cluster.stuck = {"orders"}

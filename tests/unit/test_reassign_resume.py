@@ -72,7 +72,7 @@ def test_a_topic_that_needs_more_replicas_by_now(six: FakeCluster, reassign: Rea
     interrupted(six, reassign, replication_factor=2, topic=["orders"])
     six.configs["orders"] = {"min.insync.replicas": "3"}
     refused = reassign(replication_factor=2, topic=["orders"])["msg"]
-    assert "topic orders: min.insync.replicas 3 with 2 replicas: nothing could be written" in refused
+    assert "topic orders: min.insync.replicas 3 with 2 replicas: no record could be written" in refused
 
 
 def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(

@@ -72,7 +72,7 @@ def test_settings_that_are_written_where_partitions_are_not(run: Run, cluster: F
     cluster.topics, cluster.ungrown = {"orders": [[1, 2, 3]]}, {"orders"}
     done = run(kafka_topics, topics=[{**ORDERS, "allow_more_partitions": True}])
     assert done["failed"] and done["changed"] and cluster.written == ["configure orders"]
-    words = "its settings were written, more partitions were not: "
+    words = "its settings were written, but no partitions were added: "
     assert done["outcome"]["failed"]["topic orders"].startswith(words)
     assert done["outcome"]["done"] == ["topic orders"]
 
@@ -84,9 +84,9 @@ def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeClu
     done = run(kafka_topics, topics=[ORDERS, {**ORDERS, "name": "fine"}, unknown])
     assert done["failed"] and cluster.written == []
     assert done["msg"] == (
-        "topics: nothing was written: 2 refused\n"
-        "- topic orders: has 4 partitions, 3 are declared, and Kafka cannot take partitions away; declare 4\n"
-        "- topic returns: retention.msec is no setting of topics; correct its name"
+        "topics: nothing was written: 2 rejected\n"
+        "- topic orders: has 4 partitions, 3 are declared, and Kafka cannot remove partitions; declare 4\n"
+        "- topic returns: retention.msec is not a setting of topics; correct its name"
     )
     assert done["changed"] is False
 
@@ -96,7 +96,7 @@ def test_what_only_brokers_refuse(run: Run, cluster: FakeCluster) -> None:
     unknown = {**ORDERS, "name": "returns", "config": {"retention.msec": "5"}}
     done = run(kafka_topics, check_mode=True, topics=[{**ORDERS, "name": "fine"}, unknown])
     assert done["msg"] == (
-        "topics: nothing was written: 1 refused\n"
+        "topics: nothing was written: 1 rejected\n"
         "- topic returns: Unknown topic config name: retention.msec (INVALID_CONFIG)"
     )
     assert cluster.written == []
@@ -105,9 +105,7 @@ def test_what_only_brokers_refuse(run: Run, cluster: FakeCluster) -> None:
 def test_another_cluster_is_left_alone(run: Run, cluster: FakeCluster) -> None:
     for kind in (kafka_topics, kafka_access, kafka_quotas):
         done = run(kind, cluster_id="mine", **({"login": {}} if kind is kafka_access else {}))
-        assert done["msg"].startswith(
-            "the cluster that answers has the id cluster-of-a-test, and kafka_cluster_id says"
-        )
+        assert done["msg"].startswith("the cluster has the id cluster-of-a-test, but kafka_cluster_id is mine")
     assert cluster.written == []
 
 
@@ -252,4 +250,4 @@ def test_no_controller(run: Run, cluster: FakeCluster, monkeypatch: pytest.Monke
     assert run(kafka_topics, topics=[ORDERS])["changed"] is False
     monkeypatch.setattr(admin, "ELECTION", 0.5)
     done = run(kafka_topics, topics=[{"name": "orders", "state": "absent", "allow_delete": True}])
-    assert "no controller among the 3 brokers that are known" in done["msg"] and cluster.written == []
+    assert "no controller among the 3 known brokers" in done["msg"] and cluster.written == []

@@ -76,7 +76,7 @@ def test_a_sick_broker_may_be_restarted_when_the_same_was_seen_for_a_while(clock
         begun = clock.at
         verdict = before(asks(found), 3)
         assert verdict.go and 10 <= clock.at - begun < 11
-        assert "broker 3 is restarted though the cluster is not whole" in verdict.why
+        assert "broker 3 is restarted although the cluster is not healthy" in verdict.why
 
 
 def test_a_broker_that_is_down_elsewhere_keeps_only_those_that_share_a_partition() -> None:
@@ -139,7 +139,7 @@ def test_all_that_the_gate_is_told_is_asked_for_now_and_then(clock: Clock) -> No
 
     def judge(found: State) -> Sequence[Block]:
         looks.append(clock.at)
-        return [Block("t-0", "replicas of it are being moved", "wait")]
+        return [Block("t-0", "its replicas are being moved", "wait")]
 
     before_restart(asks(state(FULL)), judge, ALL, [1], Patience(20, 5, every=2))
     assert 13 <= len(looks) <= 16 and looks[4] - looks[0] < 2
@@ -255,7 +255,7 @@ def test_a_start_does_not_wait_for_a_disk_that_was_given_up() -> None:
     )
     assert not after_start(asks(lost), ALL, [1, 2], BRIEF, same).go
     verdict = after_start(asks(lost), ALL, [1, 2], BRIEF, same, lambda _: [1])
-    assert verdict.go and verdict.why.endswith("1 under-replicated partitions (t-0); a disk was given up by: 1")
+    assert verdict.go and verdict.why.endswith("1 under-replicated partitions (t-0); brokers with a failed disk: 1")
     both = state(Partition("t", 0, -1, (1, 2), (2,)))
     assert not after_start(asks(both), ALL, [1, 2], BRIEF, same, lambda _: [1]).go
 

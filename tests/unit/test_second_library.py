@@ -52,7 +52,9 @@ def test_a_request_with_a_wrong_field_is_named(cluster: FakeCluster) -> None:
     with brokers(cluster) as servers, kafka_python.at({}, servers.split(",")[0]) as library:
         library.ask(DescribeConfigsRequest(resources=[(4, "1", None)], **more), ASK, 1)
         for request in wrong:
-            with pytest.raises(AdminError, match=f"^{type(request).__name__}: what is asked, or answered, ") as said:
+            with pytest.raises(
+                AdminError, match=f"^{type(request).__name__}: kafka-python cannot write the request, or "
+            ) as said:
                 library.ask(request, ASK, 1)
             assert said.value.unsure and cluster.written == []
 

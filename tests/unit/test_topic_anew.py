@@ -44,7 +44,7 @@ def test_a_topic_that_is_not_whole_is_not_deleted(run: Run, orders: FakeCluster,
     """The brokers that are there would delete their records at once, and the topic could not be made."""
     orders.down = {3}
     done = anew(run, check_mode=check_mode)
-    assert done["failed"] and "topic orders: broker 3 is not there, so it could not be deleted" in done["msg"]
+    assert done["failed"] and "topic orders: broker 3 is down, so it could not be deleted" in done["msg"]
     assert orders.written == []
 
 
@@ -52,14 +52,14 @@ def test_a_topic_that_is_not_whole_is_not_deleted(run: Run, orders: FakeCluster,
 def test_one_partition_is_not_made_anew(run: Run, orders: FakeCluster, check_mode: bool) -> None:
     """Whoever names one does not mean the whole topic."""
     done = anew(run, check_mode=check_mode, partition=1)
-    assert done["failed"] and "a partition cannot be made anew, the whole topic would go" in done["msg"]
+    assert done["failed"] and "only a whole topic can be recreated" in done["msg"]
     assert orders.written == []
 
 
 def test_the_clusters_own_topics_are_not_made_anew(run: Run, orders: FakeCluster) -> None:
     orders.topics["_own"] = [[1, 2, 3]]
     done = anew(run, check_mode=True, topic="_own", confirm="_own")
-    assert done["failed"] and "names that begin with _ are the cluster's own" in done["msg"]
+    assert done["failed"] and "is internal, as all names that begin with _" in done["msg"]
 
 
 def test_a_delete_that_is_under_way(run: Run, orders: FakeCluster) -> None:
@@ -76,7 +76,7 @@ def test_a_delete_that_does_not_end(run: Run, orders: FakeCluster, monkeypatch: 
     monkeypatch.setattr(one_topic, "WRITE", 0.5)
     done = anew(run)
     assert done["failed"] and done["changed"] and done["declaration"]["config"] == {"retention.ms": "5"}
-    assert "recreate: its deletion may be under way (" in done["msg"] and "(REQUEST_TIMED_OUT))" in done["msg"]
+    assert "recreate: its deletion may be in progress (" in done["msg"] and "(REQUEST_TIMED_OUT))" in done["msg"]
     assert (
         'declare it as {"name": "orders", "partitions": 2, "replication_factor": 3, "config": {"retention.ms": "5"}}'
         in done["msg"]

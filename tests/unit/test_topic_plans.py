@@ -79,17 +79,17 @@ def test_two_ways_to_write_one_value(one: str, other: str) -> None:
 REFUSALS = {
     "fewer partitions": (
         wanted(partitions=1),
-        "has 2 partitions, 1 are declared, and Kafka cannot take partitions away",
+        "has 2 partitions, 1 are declared, and Kafka cannot remove partitions",
     ),
-    "more partitions": (wanted(partitions=3), "has 2 partitions, 3 are declared: records with a key go to other"),
+    "more partitions": (wanted(partitions=3), "has 2 partitions, 3 are declared: records with a key would go to other"),
     "more of a compacted one": (
         wanted(partitions=3, config={"cleanup.policy": "compact"}, allow_data_loss=True),
-        "it is compacted, and a key in two partitions would keep two values; say allow_more_partitions: true",
+        "it is compacted, and a key in two partitions would keep two values; set allow_more_partitions: true",
     ),
     "another number of replicas": (
         wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}, allow_data_loss=True),
-        "has 3 replicas, 2 are declared; copying replicas takes its time: reassign.yml -e declared=true -e rate=50MB "
-        "does it (--check prints its plan alone), or declare what it has",
+        "has 3 replicas, 2 are declared; run reassign.yml -e declared=true -e rate=50MB, which copies replicas "
+        "(--check only prints its plan), or declare the number that it has",
     ),
     "a cut": (wanted(config={"retention.ms": "3600000"}), "retention.ms: 604800000 (7 d) would become 3600000 (1 h)"),
     "a cut of bytes": (
@@ -99,22 +99,22 @@ REFUSALS = {
     "compaction": (wanted(config={**FOUND.dynamic, "cleanup.policy": "compact"}), "delete would become compact"),
     "fewer in sync": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "1"}),
-        "min.insync.replicas: 2 would become 1, and records that only so many brokers have can be lost; "
-        "say allow_data_loss: true",
+        "min.insync.replicas: 2 would become 1, and records that are on that few brokers could be lost; "
+        "set allow_data_loss: true",
     ),
     "leaders that lack records": (
         wanted(config={**FOUND.dynamic, "unclean.leader.election.enable": "True"}),
-        "unclean.leader.election.enable: false would become true, and a leader may lack records; "
-        "say allow_data_loss: true",
+        "unclean.leader.election.enable: false would become true, and a leader without all records could be elected; "
+        "set allow_data_loss: true",
     ),
-    "deletion": (wanted(state="absent"), "would be deleted with all its records; say allow_delete: true"),
+    "deletion": (wanted(state="absent"), "would be deleted with all its records; set allow_delete: true"),
     "min ISR of all": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "3"}),
-        "min.insync.replicas 3 with 3 replicas: a restart of one broker would stop writes; say min.insync.replicas 2",
+        "min.insync.replicas 3 with 3 replicas: a restart of one broker would stop writes; set min.insync.replicas 2",
     ),
     "min ISR of more": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "4"}),
-        "min.insync.replicas 4 with 3 replicas: nothing could be written",
+        "min.insync.replicas 4 with 3 replicas: no record could be written",
     ),
 }
 
@@ -171,7 +171,7 @@ def test_a_topic_that_goes() -> None:
 def test_more_replicas_than_brokers() -> None:
     plan = diff([wanted(replication_factor=4)], cluster())
     assert plan.refusals == [
-        "topic orders: 4 replicas, and 3 brokers are there; start the others, or say fewer replicas"
+        "topic orders: 4 replicas, but 3 brokers are running; start the others, or set fewer replicas"
     ]
 
 
@@ -196,7 +196,7 @@ def test_all_topics_with_another_number_of_replicas_are_one_refusal() -> None:
     plan = diff([*(wanted(name) for name in ("mixed", *"abcdef")), *more], cluster(**names, mixed=mixed, orders=FOUND))
     (text,) = plan.refusals
     told = "topics a, b, c, d, e, ...: have 2 replicas, 3 are declared; topic mixed: has 2 and 3 replicas, 3 are "
-    assert text.startswith(f"{told}declared; copying") and text.endswith("or declare what they have")
+    assert text.startswith(f"{told}declared; run ") and text.endswith("or declare the number that they have")
     assert text.count("reassign.yml -e declared=true -e rate=50MB") == 1
     assert plan.unchanged == ["orders"] and [change.name for change in plan.changes] == ["gone"]
 
@@ -216,10 +216,10 @@ def test_names_of_the_cluster_itself() -> None:
 
 def test_names_that_differ_by_dots_alone() -> None:
     plan = diff([wanted("a_b"), wanted("c.d"), wanted("c_d")], cluster(a__b=FOUND))
-    assert [text.partition(", which")[0] for text in plan.refusals] == [
-        "topic a_b: a.b differs from it by . and _ alone",
-        "topic c.d: c_d differs from it by . and _ alone",
-        "topic c_d: c.d differs from it by . and _ alone",
+    assert [text.partition(", so")[0] for text in plan.refusals] == [
+        "topic a_b: a.b differs from it only in . and _",
+        "topic c.d: c_d differs from it only in . and _",
+        "topic c_d: c.d differs from it only in . and _",
     ]
 
 
@@ -245,6 +245,6 @@ def test_prune() -> None:
 def test_prune_of_too_much() -> None:
     plan = diff([wanted()], cluster(orders=FOUND, a=FOUND, b=FOUND), {"topics": ["*"], "max_deletes": 1})
     assert plan.refusals == [
-        "prune: 2 topics would be deleted (a, b), and max_deletes is 1; declare those that are to stay, narrow the "
+        "prune: 2 topics would be deleted (a, b), but max_deletes is 1; declare those that must stay, reduce the "
         "scope, or raise kafka_prune.max_deletes"
     ]

@@ -25,7 +25,7 @@ def test_a_rack_that_is_down(run: Run, cluster: FakeCluster) -> None:
     cluster.down = {3}
     done = run(kafka_topics, topics=[ORDERS], brokers=BROKERS)
     assert done["failed"] and cluster.written == []
-    assert "\n- topic orders: no broker of rack c is there (3)" in done["msg"]
+    assert "\n- topic orders: all brokers of rack c are down (3)" in done["msg"]
     assert run(kafka_topics, topics=[ORDERS])["changed"]
 
 
@@ -38,7 +38,7 @@ def test_settings_do_not_wait_for_a_rack(run: Run, cluster: FakeCluster) -> None
 def test_a_broker_that_does_not_say_its_rack(run: Run, cluster: FakeCluster) -> None:
     cluster.mute = {3}
     done = run(kafka_topics, topics=[ORDERS])
-    assert "\n- topic orders: broker 3 did not say its rack; run again when it answers" in done["msg"]
+    assert "\n- topic orders: broker 3 did not report its rack; run again when it answers" in done["msg"]
     assert cluster.written == []
 
 
@@ -49,7 +49,7 @@ def test_a_topic_whose_replicas_move(run: Run, cluster: FakeCluster, monkeypatch
     cluster.topics, cluster.moving = {"orders": [[1, 2, 3]] * 3}, {"orders": [0, 1, 2]}
     done = run(kafka_topics, topics=[ORDERS, {**ORDERS, "name": "new"}])
     assert (done["plan"]["create"], done["plan"]["unmanaged"]) == (["new"], ["orders"])
-    assert warned == ["topic orders: its replicas are being moved; it is left alone, run again afterwards"]
+    assert warned == ["topic orders: is not changed, its replicas are being moved; run again afterwards"]
     cluster.moving = {}
     done = run(kafka_topics, topics=[ORDERS])
     assert "has 3 replicas, 2 are declared" in done["msg"]

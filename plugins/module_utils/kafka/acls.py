@@ -1,4 +1,4 @@
-"""ACLs: what is wanted and what is found become changes and refusals. Pure; who reads and writes is the facade."""
+"""ACLs: compares the declared ones with those of the cluster, and returns changes and refusals. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 CLUSTER = "kafka-cluster"
 KINDS = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")
-"""What is declared of; ACLs of other kinds (tokens, users) are others' business."""
+"""The kinds that can be declared; ACLs of other kinds (tokens, users) are never changed."""
 
 OPERATIONS = {
     "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
@@ -26,11 +26,11 @@ OPERATIONS = {
         "DESCRIBE",
     },
 }
-"""What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9)."""
+"""The operations of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of Kafka 3.9)."""
 
 
 class Acl(NamedTuple):
-    """One permission for one operation, in the words of the broker."""
+    """One permission for one operation, with the broker's names."""
 
     principal: str
     permission: str
@@ -41,7 +41,7 @@ class Acl(NamedTuple):
     host: str
 
     def __str__(self) -> str:
-        """Return it as a person says it: `User:a from * may READ topic b (literal)`."""
+        """Return the ACL as a sentence: `User:a from * may READ topic b (literal)`."""
         who = f"{self.principal} from {self.host}"
         what = (
             self.resource.lower()
@@ -52,7 +52,7 @@ class Acl(NamedTuple):
 
 
 def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
-    """Return the ACLs that are to be there and those that are not, one for each operation."""
+    """Return the ACLs that have to be present and those that have to be absent, one for each operation."""
     present: set[Acl] = set()
     absent: set[Acl] = set()
     for item in declared:
@@ -71,27 +71,25 @@ def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
 
 
 def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield principals that are no users, entries without a name, and operations that a kind of resource has not."""
+    """Yield the mistakes of entries: principals without User:, missing names, operations that a kind does not have."""
     for item in declared:
         kind, who = item["resource"], f"ACL of {item['principal']}"
         if not item["principal"].startswith("User:"):
-            yield f"{who}: Kafka knows users alone, and compares the whole text; write User:{item['principal']}"
+            yield f"{who}: Kafka has only principals that begin with User:; write User:{item['principal']}"
         yield from (f"{who}: {why}" for why in entries.acl(item))
         if kind != "cluster" and not item.get("name"):
-            yield f"{who}: a {kind} has a name; say it, * is all"
+            yield f"{who}: the {kind} has no name; set name, * is all"
         for operation in item["operations"]:
             if operation.upper() not in OPERATIONS[kind] | {"ALL"}:
-                there = ", ".join(["ALL", *sorted(OPERATIONS[kind])])
-                yield f"{who}: {operation} is no operation on a {kind}; there are {there}"
+                operations = ", ".join(["ALL", *sorted(OPERATIONS[kind])])
+                yield f"{who}: a {kind} has no operation {operation}; use one of {operations}"
 
 
-def both(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield ACLs that are to be there, and not."""
+def contradictions(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield ACLs that are declared both present and absent."""
     present, _ = acls(declared)
     absent, _ = acls([{**item, "state": "present"} for item in declared if item.get("state") == "absent"])
-    yield from (
-        f"ACL {acl}: declared present and absent; keep the one that is meant" for acl in sorted(present & absent)
-    )
+    yield from (f"ACL {acl}: declared present and absent; remove one of the two" for acl in sorted(present & absent))
 
 
 def of_cluster(found: Iterable[Acl]) -> list[Acl]:
@@ -99,15 +97,15 @@ def of_cluster(found: Iterable[Acl]) -> list[Acl]:
     return [acl for acl in found if acl.resource == "CLUSTER"]
 
 
-def may_alter(principal: str, found: Iterable[Acl], unsaid: bool = True) -> bool:
-    """Tell whether ACLs let a principal alter the cluster: without that it can give nobody rights, itself neither.
+def may_alter(principal: str, found: Iterable[Acl], default: bool = True) -> bool:
+    """Tell whether ACLs allow a principal to alter the cluster: without that right it cannot create any ACL.
 
-    `unsaid` is what holds where nothing is said of the cluster: it may be no ACL that lets it.
+    `default` applies if the cluster has no ACL at all: then something other than an ACL may allow it.
     """
-    said = of_cluster(found)
-    mine = [acl for acl in said if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
+    on_cluster = of_cluster(found)
+    mine = [acl for acl in on_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
     denied = any(acl.permission == "DENY" for acl in mine)
-    return not denied and any(acl.permission == "ALLOW" for acl in mine) if said else unsaid
+    return not denied and any(acl.permission == "ALLOW" for acl in mine) if on_cluster else default
 
 
 def diff(
@@ -118,13 +116,18 @@ def diff(
     super_users: Sequence[str] = (),
     absent_users: Sequence[str] = (),
 ) -> Plan:
-    """Return what is to be done that ACLs are as declared, and everything that is refused.
+    """Return the changes of ACLs, and all refusals.
 
-    `principal` is who asks; super users need no ACL. Of absent users all goes that is not declared present.
+    `principal` is the user of this connection; super users need no ACL. Absent users lose all ACLs that are not
+    declared present.
     """
-    present, absent = acls([] if (wrong := list(dict.fromkeys(faults(declared)))) else declared)
-    if wrong := [*wrong, *both(declared if not wrong else []), *entries.scope(prune, "acls")]:
-        return Plan(refusals=wrong)
+    present, absent = acls([] if (mistakes := list(dict.fromkeys(faults(declared)))) else declared)
+    if mistakes := [
+        *mistakes,
+        *contradictions(declared if not mistakes else []),
+        *entries.scope(prune, "acls"),
+    ]:
+        return Plan(refusals=mistakes)
     refusals: list[str] = []
     without = {f"User:{name}" for name in absent_users}
     absent |= {acl for acl in found - present if acl.principal in without and acl.resource in KINDS}
@@ -138,11 +141,11 @@ def diff(
     refusals += too_many("ACLs", [str(acl) for acl in pruned], (prune or {}).get("max_deletes") or 0)
     gone = superfluous | set(pruned)
     after = (found | missing) - gone
-    still = may_alter(principal, after, unsaid=not of_cluster(found))
+    still = may_alter(principal, after, default=not of_cluster(found))
     if principal not in super_users and may_alter(principal, found) and not still:
         refusals.append(
-            f"ACLs: {principal}, who asks, could no longer alter the cluster, and nobody could take that back; "
-            f"keep ALTER on the cluster for {principal}, or name it in kafka_super_users"
+            f"ACLs: {principal}, the user of this run, could no longer alter the cluster, nor revert that; "
+            f"keep ALTER on the cluster for {principal}, or add it to kafka_super_users"
         )
     changes = [Change("ACL", str(acl), "create", work=acl) for acl in sorted(missing)]
     changes += [Change("ACL", str(acl), "delete", work=acl) for acl in sorted(gone)]

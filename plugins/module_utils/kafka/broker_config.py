@@ -1,6 +1,6 @@
-"""Settings of running brokers: what is wanted and what is found become changes and refusals.
+"""Dynamic settings of brokers: compares declared with existing ones, and returns changes and refusals.
 
-Pure; who reads and writes is the facade.
+Pure functions; the facade reads and writes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 KIND = "settings of"
 ALL = ""
-"""Kafka's own name for what holds for each broker that has no setting of its own."""
+"""Kafka's name for the scope of all brokers; a setting of a single broker overrides it."""
 Wanted = Mapping[str, Mapping[str, Any]]
-"""By scope (ALL, or the id of a broker as a text), settings; None takes one back."""
+"""By scope (ALL, or the id of a broker as a string), settings; None removes one."""
 THROTTLES = re.compile(r"(leader|follower)\.replication\.throttled\..+|replica\.alter\.log\.dirs\.io\.max\..+")
-"""Set while replicas move, by whom moves them."""
+"""Set while replicas move, by the program that moves them."""
 LOSING = (
     "log.cleaner.delete.retention.ms",
     "log.cleanup.policy",
@@ -32,64 +32,64 @@ LOSING = (
     "min.insync.replicas",
     "unclean.leader.election.enable",
 )
-"""They decide of every topic without a value of its own which records are lost."""
-LOSES = "decides of all topics without a value of their own which records are lost"
-ALLOWED = "allow_data_loss: true if that is meant"
+"""They decide which records are lost, for every topic without a value of its own."""
+LOSES = "decides which records are lost, for all topics without a value of their own"
+ALLOWED = "set allow_data_loss: true"
 LEAST: Mapping[str, tuple[int, str]] = {
     "log.cleaner.io.max.bytes.per.second": (1, "compacted topics, __consumer_offsets among them, would only grow"),
-    "log.segment.bytes": (1 << 20, "each few records would be a file, until a broker may open no more"),
-    "max.connection.creation.rate": (1, "nobody could connect any more"),
+    "log.segment.bytes": (1 << 20, "a few records would fill a segment, until a broker runs out of file descriptors"),
+    "max.connection.creation.rate": (1, "no client and no broker could connect any more"),
     "max.connections": (1, "no client could connect any more"),
-    "max.connections.per.ip": (1, "nobody could connect any more, other brokers neither"),
-    "message.max.bytes": (1 << 14, "batches of producers, and what groups commit, would be refused"),
+    "max.connections.per.ip": (1, "no client and no other broker could connect any more"),
+    "message.max.bytes": (1 << 14, "batches of producers, and offset commits of groups, would be rejected"),
     "num.io.threads": (1, "no request would be answered any more"),
     "num.network.threads": (1, "no request would be answered any more"),
     "num.replica.fetchers": (1, "no replica would follow its leader"),
     "producer.id.expiration.ms": (
         120_000,
-        "producers that try again within their delivery.timeout.ms would have records stored twice",
+        "producers that retry within their delivery.timeout.ms would write records twice",
     ),
 }
-"""Values below these Kafka takes, most of them, and a cluster does not stand."""
+"""The least values with which a cluster can run, and what happens below. Kafka accepts most lower values."""
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-"""As all programs read one: neither 0x10 nor nan, of which nobody could say whether they are too low."""
+"""A number that all programs read alike: not 0x10 or nan, which could not be compared with a minimum."""
 MESSAGE = "message.max.bytes"
 OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
 
 
 @dataclass(frozen=True)
 class Known:
-    """What brokers say of a setting."""
+    """What brokers report about a setting."""
 
     read_only: bool = False
-    """Read when a broker starts, and never again."""
+    """Read only when a broker starts."""
     secret: bool = False
-    """Its value is not shown, as those of names that brokers do not know."""
+    """Its value is not shown; the same holds for names that brokers do not know."""
     value: str | None = None
-    """The one that holds; of several brokers the largest message.max.bytes."""
+    """The current value; of message.max.bytes, the largest of all brokers."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What brokers know, and what was set while they ran."""
+    """The dynamic settings that exist, and the settings that brokers know."""
 
     settings: Mapping[str, Mapping[str, str | None]]
-    """By scope, those that were set there; None is the value of a secret. Brokers that are not there have none."""
+    """By scope, its dynamic settings; the value of a secret is None. Brokers that are down are missing."""
     known: Mapping[str, Known]
 
 
 def scope_name(scope: str) -> str:
-    """Return a scope as a person says it."""
+    """Return a scope for messages: `broker 1` or `all brokers`."""
     return f"broker {scope}" if scope else "all brokers"
 
 
 def text(value: Any) -> str | None:
-    """Return a value as brokers take it; None takes the setting back."""
+    """Return a value as a string for brokers; None, which removes the setting, stays."""
     return None if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def same(one: str | None, other: str | None) -> bool:
-    """Tell whether two texts mean the same value."""
+    """Tell whether two strings are the same value."""
     if one is None or other is None or one == other:
         return one == other
     try:
@@ -101,12 +101,12 @@ def same(one: str | None, other: str | None) -> bool:
 
 
 def line(key: str, value: str | None) -> str:
-    """Return a setting that is there as it is shown: brokers keep secrets, and what they do not know, to themselves."""
+    """Return an existing setting for messages; brokers do not report values of secrets and of unknown settings."""
     return f"{key}: not shown" if value is None else human(key, value)
 
 
 def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
-    """Return the settings that are not as wanted, those among them that are still there and are to be gone."""
+    """Return the settings that differ from `wanted`, including existing ones that have to be removed."""
     return sorted(
         key
         for key, value in wanted.items()
@@ -115,81 +115,79 @@ def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None])
 
 
 def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
-    """Return what is known of a setting, by its own name where it is one listener's; None of one that nobody knows."""
+    """Return what brokers report about a setting, also about one with a listener's prefix; None if it is unknown."""
     own = OF_LISTENER.sub("", name)
     return known.get(name) or known.get(own) or (known.get(own.partition(".")[2]) if own != name else None)
 
 
 def dangerous(name: str, value: Any) -> str:
-    """Return why a cluster would not stand a value that Kafka takes; '' where it would, or where it is no number."""
+    """Return why no cluster can run with a value that Kafka accepts; '' if it can, or if it is not a number."""
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
     number = str(value).strip()
-    return f"{why}; say at least {least}" if why and NUMBER.fullmatch(number) and float(number) < least else ""
+    return f"{why}; set at least {least}" if why and NUMBER.fullmatch(number) and float(number) < least else ""
 
 
-def no_number(name: str, value: Any) -> str:
-    """Return why a value is none for a setting that is not to be below a number; '' where it is one."""
+def not_a_number(name: str, value: Any) -> str:
+    """Return why the value of a setting with a minimum is invalid; '' if it is a number."""
     least = LEAST.get(OF_LISTENER.sub("", name), (0, ""))[0]
-    wrong = least and not NUMBER.fullmatch(str(value).strip()) and not str(value).startswith("${")
-    return f"is no number; say one, in digits, of at least {least}" if wrong else ""
+    invalid = least and not NUMBER.fullmatch(str(value).strip()) and not str(value).startswith("${")
+    return f"is not a number; set a decimal number of at least {least}" if invalid else ""
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
-    """Return what is to be known of changes that are made all the same."""
+    """Return warnings about changes that are made all the same."""
     has = found.known.get(MESSAGE, Known()).value
-    told = []
+    lines = []
     for scope, settings in wanted.items():
         value = text(settings.get(MESSAGE))
         if value and has and value.isdigit() and has.isdigit() and int(value) < int(has):
-            why = f"lower than {has}: of topics without a max.message.bytes of their own, larger batches are refused"
-            told.append(f"{scope_name(scope)}: {human(MESSAGE, value)} is {why} from then on")
-    return told
+            effect = "topics without a max.message.bytes of their own will reject larger batches"
+            lines.append(f"{scope_name(scope)}: {human(MESSAGE, value)} is lower than {has}: {effect}")
+    return lines
 
 
 def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
-    """Yield why settings of a scope are refused; what nobody knows can be taken back."""
-    there = found.settings.get(scope, {})
+    """Yield why settings of a scope are rejected; unknown settings may be removed."""
+    existing = found.settings.get(scope, {})
     for name, value in sorted(settings.items()):
         if value is None:
-            if name in LOSING and name in there and not allow_data_loss:
-                then = "what is set for all brokers, or what its file says" if scope else "what the brokers' files say"
-                why = f"would give way to {then}, and that {LOSES}"
-                yield f"{line(name, there[name])} {why}; say in kafka_config what is to hold, and {ALLOWED}"
+            if name in LOSING and name in existing and not allow_data_loss:
+                then = "the value of all brokers, or in its file" if scope else "the value in the brokers' files"
+                why = f"would be replaced by {then}, and the setting {LOSES}"
+                yield f"{line(name, existing[name])} {why}; set the intended value in kafka_config, and {ALLOWED}"
             continue
         kind = kind_of(name, found.known)
         if kind is None:
-            yield f"{name} is no setting of brokers; correct its name, or take it back with null"
+            yield f"{name} is not a setting of brokers; correct its name, or remove it with null"
         elif kind.read_only:
-            yield f"{name}: brokers read it when they start; say it in kafka_config"
+            yield f"{name}: brokers read it only at their start; set it in kafka_config"
         elif kind.secret:
-            yield f"{name} is a secret, and nobody could compare it; say it in kafka_config"
+            yield f"{name} is a secret, which cannot be compared; set it in kafka_config"
         elif isinstance(value, (list, dict)):
-            shown = json.dumps(value)
-            yield f"{name} {shown}: one value is wanted, and this is none; write a text or a number"
-        elif why := no_number(name, value):
+            yield f"{name} {json.dumps(value)}: is not a single value; write a string or a number"
+        elif why := not_a_number(name, value):
             yield f"{name} {value} {why}"
         elif why := dangerous(name, value):
             yield f"{name} {value}: {why}"
         elif name in LOSING and not allow_data_loss:
-            yield f"{name} {LOSES}; say it in kafka_config, or {ALLOWED}"
+            yield f"{name} {LOSES}; set it in kafka_config, or {ALLOWED}"
 
 
 def diff(wanted: Wanted, found: Found, allow_data_loss: bool = False) -> Plan:
-    """Return what is to be done that settings are as wanted; what is set and not declared is left, and told."""
+    """Return the changes of settings, and all refusals; settings that are not declared stay, and are listed."""
     changes, unchanged, refusals = [], [], []
     for scope, settings in wanted.items():
         name = scope_name(scope)
         if scope and scope not in found.settings:
             if settings:
-                why = "is not there, and it alone knows its own settings"
-                refusals.append(f"{name} {why}; start it, or correct the id")
+                refusals.append(f"{name} is down, and only it can validate its settings; start it, or correct the id")
             continue
         refusals += [f"{name}: {why}" for why in faults(scope, settings, found, allow_data_loss)]
-        there = found.settings.get(scope, {})
+        existing = found.settings.get(scope, {})
         texts = {key: text(value) for key, value in settings.items()}
-        work = {key: texts[key] for key in differing(texts, there)}
+        work = {key: texts[key] for key in differing(texts, existing)}
         if work:
-            before = tuple(line(key, there[key]) for key in sorted(work) if key in there)
+            before = tuple(line(key, existing[key]) for key in sorted(work) if key in existing)
             after = tuple(human(key, work[key]) for key in sorted(work) if work[key] is not None)
             changes.append(Change(KIND, name, "update", before, after, (scope, work)))
         elif settings:

@@ -1,4 +1,4 @@
-"""Settings of running brokers read, judged by each broker, written, and seen: between what is pure and the facade."""
+"""Plans dynamic settings of brokers, has each broker validate them, writes them, and waits until they are applied."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
-    Half,
     Look,
     Outcome,
+    PartlyWritten,
     Plan,
     Unsure,
     carry_out,
@@ -33,16 +33,16 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 
 SECONDS = 20.0
-"""Until brokers have to have taken a setting."""
+"""Limit for brokers to apply a setting."""
 SETTLED = 1.0
-"""Seconds for which they then have to go on: one that gets more memory than there is ends at once."""
+"""Seconds for which they then have to keep running: a broker that gets too little memory stops at once."""
 GONE = 2
-"""Questions in a row that a broker misses when it ended."""
-ADVICE = "look at: journalctl -u kafka there; null takes a setting back"
+"""Number of requests in a row without an answer after which a broker counts as stopped."""
+ADVICE = "look at: journalctl -u kafka there; null removes a setting"
 
 
-class Marred(Unsure):
-    """Why a change is a failure whether it was made or not: a broker ended, or has it of its own."""
+class FailedAnyway(Unsure):
+    """Why a change failed whether it was written or not: a broker stopped, or still has the trial setting."""
 
 
 def plan(
@@ -52,34 +52,35 @@ def plan(
     allow_data_loss: bool = False,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return what is to be done, with what brokers refuse of it; nothing is written. Raises AdminError."""
-    there = broker_config.found(admin, metadata.brokers)
-    for words in warnings(wanted, there):
-        warn(words)
-    found = diff(wanted, there, allow_data_loss)
-    said = [] if found.refusals else [text for change in found.changes for text in judged(admin, metadata, change)]
-    return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
+    """Return the changes, with those that brokers reject; writes nothing. Raises AdminError."""
+    existing = broker_config.found(admin, metadata.brokers)
+    for warning in warnings(wanted, existing):
+        warn(warning)
+    compared = diff(wanted, existing, allow_data_loss)
+    accepted = [] if compared.refusals else compared.changes
+    rejected = [text for change in accepted for text in validated(admin, metadata, change)]
+    return Plan(compared.changes, compared.unchanged, compared.unmanaged, [*compared.refusals, *rejected])
 
 
-def concerned(metadata: Metadata, scope: str) -> list[int]:
-    """Return the brokers that a scope is about."""
+def brokers_of(metadata: Metadata, scope: str) -> list[int]:
+    """Return the brokers of a scope."""
     return [int(scope)] if scope else sorted(metadata.brokers)
 
 
-def judged(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
-    """Return the refusals of each broker that a change is about: a number can fit the one, and not the other."""
+def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
+    """Return which brokers reject a change, and why: a number can suit one broker and not another."""
     scope, settings = change.work
     answers = {
         broker: broker_config.write(admin, scope, settings, broker, validate_only=True)
-        for broker in concerned(metadata, scope)
+        for broker in brokers_of(metadata, scope)
     }
-    return [f"{change.name}: broker {broker} refuses: {why}" for broker, why in answers.items() if why]
+    return [f"{change.name}: broker {broker} rejects it: {why}" for broker, why in answers.items() if why]
 
 
 def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Look) -> Done:
-    """Write one scope after the other; it is done when each broker has taken it and goes on.
+    """Write one scope after the other; a scope is done when each broker has applied it and keeps running.
 
-    What is for all brokers, one takes first.
+    A setting of all brokers is tried on one broker first.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -88,24 +89,27 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
         first, why = (None, "") if scope else tried_on_one(admin, metadata, settings)
         if why:
             return {change.name: why}
-        why = told(admin, change, concerned(metadata, scope))
-        if first and (left := taken_back(admin, first)):
-            where = "as it was before" if why else "as all"
-            kind = Marred if isinstance(why, Unsure) else Half
-            why = kind(f"{why or 'all brokers have it'}; {first.name} still has it of its own, and not {where}: {left}")
+        why = write_and_wait(admin, change, brokers_of(metadata, scope))
+        if first and (left := undone(admin, first)):
+            kind = FailedAnyway if isinstance(why, Unsure) else PartlyWritten
+            why = kind(f"{why or 'all brokers have it'}; {first.name} still has it as a setting of its own: {left}")
         return {change.name: why} if why else {}
 
-    def seen(again: Sequence[Change], why: Outcome) -> Outcome:
-        marred = {name: Half(f"was written, and {text}") for name, text in why.items() if isinstance(text, Marred)}
-        return {**marred, **look(again, why)}
+    def read_again(unsure: Sequence[Change], why: Outcome) -> Outcome:
+        failed = {
+            name: PartlyWritten(f"was written, but {text}")
+            for name, text in why.items()
+            if isinstance(text, FailedAnyway)
+        }
+        return {**failed, **look(unsure, why)}
 
-    return carry_out([([change], write) for change in changes], seen)
+    return carry_out([([change], write) for change in changes], read_again)
 
 
-def told(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
-    """Have the first of brokers write a change, and see that all take it; return why not, '' where they have.
+def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
+    """Write a change through the first broker, and wait until all have applied it; return why not, '' if they have.
 
-    A write whose answer is lost is one where all go on with it.
+    A write whose answer was lost counts as written if all brokers have applied it.
     """
     scope, settings = change.work
     try:
@@ -115,76 +119,77 @@ def told(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
         why = (Unsure if error.unsure else str)(error)
     if why and not isinstance(why, Unsure):
         return why
-    lacking, there = waited(admin, change, brokers)
-    if not lacking:
+    missing, all_answer = wait_until_applied(admin, change, brokers)
+    if not missing:
         return ""
     if why:
-        return Unsure(why) if there else Marred(f"{why}; {lacking}; {ADVICE}")
-    return Half(f"was written, and {lacking}; {ADVICE}")
+        return Unsure(why) if all_answer else FailedAnyway(f"{why}; {missing}; {ADVICE}")
+    return PartlyWritten(f"was written, but {missing}; {ADVICE}")
 
 
 def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | None]) -> tuple[Change | None, str]:
-    """Have one broker take what all are to get, as its own; return that change, and why the others do not get it.
+    """Set on one broker what all brokers are to get; return that change, and why the others must not get it.
 
-    One that has none of them of its own, and is not the controller where another is. What is taken back cannot be tried
-    so. Raises AdminError.
+    The broker has none of the settings itself, and is not the controller if there is another one. Removals cannot be
+    tried. Raises AdminError.
     """
     sets = {key: value for key, value in settings.items() if value is not None}
-    there = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))
-    for broker in there if sets and len(there) > 1 else ():
+    candidates = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))
+    for broker in candidates if sets and len(candidates) > 1 else ():
         if not sets.keys() & broker_config.describe(admin, broker)[0].keys():
             break
     else:
         return None, ""
     change = Change(KIND, scope_name(str(broker)), "update", work=(str(broker), sets))
-    why = told(admin, change, [broker])
+    why = write_and_wait(admin, change, [broker])
     if not why:
         return change, ""
-    left = taken_back(admin, change) if isinstance(why, Unsure | Half) else ""
+    left = undone(admin, change) if isinstance(why, Unsure | PartlyWritten) else ""
     sure = not isinstance(why, Unsure)
-    still = f"; it {'still has' if sure else 'may have'} it of its own: {left}" if left else ""
-    answer = why if sure else f"nobody knows whether it did ({why})"
-    text = f"{change.name} was to take it before all others, and {answer}; no other broker was told{still}"
-    return None, Half(text) if left else text
+    still = f"; it {'still has' if sure else 'may have'} it as a setting of its own: {left}" if left else ""
+    answer = why if sure else f"it is unknown whether the broker has it ({why})"
+    text = f"was tried on {change.name} first: {answer}; no other broker was changed{still}"
+    return None, PartlyWritten(text) if left else text
 
 
-def taken_back(admin: Admin, change: Change) -> str:
-    """Take from a broker what it was told as its own; return why it still has it, '' where it has not."""
+def undone(admin: Admin, change: Change) -> str:
+    """Remove the trial setting from a broker; return why it still has it, '' if it is removed."""
     scope, settings = change.work
-    gone = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
-    why = told(admin, gone, [int(scope)])
-    return f"{why}; take {', '.join(sorted(settings))} of {change.name} back with null when it answers" if why else ""
+    removal = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
+    why = write_and_wait(admin, removal, [int(scope)])
+    return f"{why}; remove {', '.join(sorted(settings))} of {change.name} with null when it answers" if why else ""
 
 
-def waited(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, bool]:
-    """Wait until brokers have taken a change, and go on with it; return what they lack, and whether all are there.
+def wait_until_applied(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, bool]:
+    """Wait until brokers have applied a change and keep running; return what is missing, and whether all answer.
 
-    One that misses two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
+    A broker that misses two requests in a row counts as stopped by the change: systemd restarts it, and then it has the
+    change.
     """
     deadline, settled = waits.now() + SECONDS, 0.0
     gone: Counter[int] = Counter()
     while True:
-        lacking, silent = list[str](), list[str]()
+        missing, silent = list[str](), list[str]()
         for broker in brokers:
             try:
-                lacking += lacks(admin, change, broker)
+                missing += not_applied(admin, change, broker)
                 gone[broker] = 0
             except Unanswered as error:
-                silent.append(f"broker {broker} gives no answer ({error})")
+                silent.append(f"broker {broker} does not answer ({error})")
             except AdminError as error:
                 gone[broker] += 1
                 silent.append(f"broker {broker} no longer answers ({error})")
-        settled = 0.0 if lacking or silent else settled or waits.now()
+        settled = 0.0 if missing or silent else settled or waits.now()
         if settled and waits.now() >= settled + SETTLED:
             return "", True
         if waits.now() > deadline or GONE in gone.values():
-            return "; ".join([*lacking, *silent]) or "brokers came and went", bool(lacking and not silent)
+            return "; ".join([*missing, *silent]) or "brokers came and went", bool(missing and not silent)
         waits.rest(0.5)
 
 
-def lacks(admin: Admin, change: Change, broker: int) -> list[str]:
-    """Return what a broker has not taken of a change, in one text. Raises AdminError."""
+def not_applied(admin: Admin, change: Change, broker: int) -> list[str]:
+    """Return which settings of a change a broker has not applied, as one sentence. Raises AdminError."""
     scope, settings = change.work
     own, everywhere, _ = broker_config.describe(admin, broker)
     waiting = differing(settings, own if scope else everywhere)
-    return [f"broker {broker} has not taken {', '.join(waiting)}"] if waiting else []
+    return [f"broker {broker} has not applied {', '.join(waiting)}"] if waiting else []

@@ -1,6 +1,6 @@
-"""What several brokers say of one cluster, each asked by itself; no Ansible import.
+"""Asks several brokers separately for the state of the cluster.
 
-One broker alone may say what was: it has just started and knows nothing yet, or the controller does not reach it.
+The answer of one broker may be outdated: it has just started and knows nothing yet, or the controller cannot reach it.
 """
 
 from __future__ import annotations
@@ -15,43 +15,46 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.kafka_python import failed_dirs, metadata_of
 
 ANSWER = 3.0
-"""Seconds until a broker that is asked by itself has to answer."""
+"""Seconds within which a broker has to answer."""
 AT_ONCE = 16
-"""Brokers that are asked at the same time."""
+"""Number of brokers that are asked in parallel."""
 TRIES = 3
-"""How often a broker has to stay silent before it counts as one that serves nobody."""
+"""Number of requests without an answer after which a broker counts as mute."""
 EMPTY = 3.0
-"""Seconds for which no broker may name a partition before that is believed.
+"""Seconds for which all brokers have to report no partitions before that is believed.
 
-A new controller tells all of them of one another first, and of partitions after that.
+A new controller informs them about each other first, and about partitions after that.
 """
 
 
-Said = tuple[str, Metadata]
-"""A listener, and what a broker says there."""
+Answer = tuple[str, Metadata]
+"""A listener, and the metadata that a broker returned there."""
 
 
 @dataclass(frozen=True)
 class Views:
-    """What brokers say that were asked by themselves."""
+    """The answers of brokers that were asked separately."""
 
     states: Mapping[int, State] = field(default_factory=dict)
-    """By broker, those that prove something."""
+    """By broker, its view of the cluster; incomplete views (of partitions whose leader has not this listener) are left
+    out."""
     mute: Collection[int] = ()
-    """Those that answered at none of the addresses at which they are registered."""
+    """Brokers that answered at none of the addresses at which they are registered."""
 
 
 def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
-    """Ask brokers of a cluster, side by side. Raises ImportError."""
+    """Ask brokers of a cluster in parallel. Raises ImportError."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = dict(zip(brokers, pool.map(lambda one: own_words(cluster, state, one), brokers), strict=True))
-    states = {broker: seen_by(state, *said) for broker, (_, said) in answers.items() if said and not said[1].unseen}
-    return Views(states, {broker for broker, (answers_us, _) in answers.items() if not answers_us})
+        answers = dict(zip(brokers, pool.map(lambda one: ask_broker(cluster, state, one), brokers), strict=True))
+    states = {
+        broker: seen_by(state, *answer) for broker, (_, answer) in answers.items() if answer and not answer[1].unseen
+    }
+    return Views(states, {broker for broker, (answers_at_all, _) in answers.items() if not answers_at_all})
 
 
-def own_words(cluster: Cluster, state: State, broker: int) -> tuple[bool, Said | None]:
-    """Return whether a broker answers, and what it says; None where that was not told in time."""
-    found = answered(cluster, state, broker)
+def ask_broker(cluster: Cluster, state: State, broker: int) -> tuple[bool, Answer | None]:
+    """Return whether a broker answers, and its own metadata; None if it did not return them in time."""
+    found = ask_through(cluster, state, broker)
     if found is None or found[1].said_by == broker:
         return found is not None, found
     listener = found[0]
@@ -62,10 +65,10 @@ def own_words(cluster: Cluster, state: State, broker: int) -> tuple[bool, Said |
         return True, None
 
 
-def answered(cluster: Cluster, state: State, broker: int) -> Said | None:
-    """Return what was answered through a broker, and at which of its listeners; None where it answers at none.
+def ask_through(cluster: Cluster, state: State, broker: int) -> Answer | None:
+    """Return the metadata obtained through a broker, and the listener; None if it answers at none of its listeners.
 
-    Another one may have said it: the library asks any that the first answer names.
+    Another broker may have returned them: the library asks any broker that the first answer names.
     """
     places = {name: place for name, place in state.brokers[broker].items() if name in cluster.clients}
     for name, place in places.items():
@@ -77,12 +80,12 @@ def answered(cluster: Cluster, state: State, broker: int) -> Said | None:
 
 
 def gone(cluster: Cluster, state: State, broker: int) -> bool:
-    """Tell whether a broker answers nobody, however often it is asked."""
-    return broker in state.brokers and all(answered(cluster, state, broker) is None for _ in range(TRIES))
+    """Tell whether a registered broker does not answer, after TRIES requests."""
+    return broker in state.brokers and all(ask_through(cluster, state, broker) is None for _ in range(TRIES))
 
 
 def seen_by(state: State, listener: str, metadata: Metadata) -> State:
-    """Return what one broker says as a state; what it does not say of other brokers' listeners is that of `state`."""
+    """Return one broker's view as a state; addresses of other listeners are taken from `state`."""
     brokers = {
         number: {"rack": None, **state.brokers.get(number, {}), listener: f"{host}:{port}"}
         for number, (host, port) in metadata.brokers.items()
@@ -91,24 +94,24 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
-    """Return what each registered broker says that answers, and in each who does not. Raises ClusterError if none does.
+    """Return the view of each registered broker that answers, each with the mute ones. Raises ClusterError without any.
 
-    Where none names a partition, they are asked for a while.
+    If no broker reports a partition, they are asked again for EMPTY seconds.
     """
     begun = waits.now()
     while True:
         found = views(cluster, state, set(state.brokers))
-        said = list(found.states.values())
-        if state.brokers and not said:
+        states = list(found.states.values())
+        if state.brokers and not states:
             raise ClusterError("no broker answers at the address at which it is registered")
-        if any(one.partitions for one in (state, *said)) or waits.now() - begun >= EMPTY:
+        if any(one.partitions for one in (state, *states)) or waits.now() - begun >= EMPTY:
             mute = {broker for broker in found.mute if gone(cluster, state, broker)}
-            return [replace(one, mute=mute) for one in said or [state]]
+            return [replace(one, mute=mute) for one in states or [state]]
         waits.rest(waits.TICK)
 
 
 def with_failed_dirs(cluster: Cluster, state: State, brokers: Collection[int]) -> list[int]:
-    """Return those of these brokers that have given up a log dir, as they say; who does not answer has not."""
+    """Return those of these brokers that report a log dir as offline; a broker that does not answer is not returned."""
     listener, client = next(iter(cluster.clients.items()))
 
     def failed(broker: int) -> bool:
@@ -117,6 +120,6 @@ def with_failed_dirs(cluster: Cluster, state: State, brokers: Collection[int]) -
         except AdminError:
             return False
 
-    there = sorted(broker for broker in brokers if listener in state.brokers.get(broker, {}))
+    reachable = sorted(broker for broker in brokers if listener in state.brokers.get(broker, {}))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [broker for broker, is_sick in zip(there, pool.map(failed, there), strict=True) if is_sick]
+        return [broker for broker, is_sick in zip(reachable, pool.map(failed, reachable), strict=True) if is_sick]

@@ -1,4 +1,4 @@
-"""What every kind of resource shares: read -> diff(wanted, found) -> [Change] -> apply. Pure."""
+"""Changes, plans and outcomes, shared by all kinds of resources: read -> diff(declared, found) -> [Change] -> apply."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, Literal
 
 Verb = Literal["create", "update", "delete"]
 Outcome = Mapping[str, str]
-"""By name of a change that failed, why, in the words of the broker."""
+"""By name of a change that failed, the broker's reason."""
 
 
 class Failure(Exception):
     """A request that failed as a whole."""
 
     unsure = False
-    """Nobody knows whether it was carried out: it was not answered."""
+    """Whether it may have been carried out: there was no answer."""
 
 
 class Unsure(str):
-    """Why a change failed of which nobody knows whether it was made."""
+    """Why a change failed that may have been written."""
 
 
-class Half(str):
-    """Why a change failed although it was written, or a part of it."""
+class PartlyWritten(str):
+    """Why a change failed although it, or a part of it, was written."""
 
 
 Look = Callable[[Sequence["Change"], Outcome], Outcome]
-"""Reads back changes of which nobody knows, with why; returns why those are not done that are not."""
+"""Reads changes again that may have been written, with the reasons; returns the reasons of those that are missing."""
 
 MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
 BYTES = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
@@ -36,7 +36,7 @@ SCALES = {"ms": MILLISECONDS, "bytes": BYTES, "rate": BYTES}
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is to be done to one resource. Its lines never hold a secret."""
+    """One change of one resource. Its lines never contain a secret."""
 
     kind: str
     """topic, user, ACL or quota"""
@@ -45,22 +45,22 @@ class Change:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     work: Any = field(default=None, repr=False, compare=False)
-    """What `apply` has to know besides; not shown."""
+    """Additional data for `apply`; not shown."""
 
     def __str__(self) -> str:
-        """Return one line for a person."""
+        """Return the change as one line."""
         lines = [*(f"- {line}" for line in self.before), *(f"+ {line}" for line in self.after)]
         return f"{self.verb} {self.kind} {self.name}" + (f": {'; '.join(lines)}" if lines else "")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run would do, and what it refuses to do; where there is one refusal, nothing is written."""
+    """The changes that a run would make, and its refusals; with a refusal, nothing is written."""
 
     changes: Sequence[Change] = ()
     unchanged: Sequence[str] = ()
     unmanaged: Sequence[str] = ()
-    """What is on the cluster and not declared."""
+    """On the cluster but not declared."""
     refusals: Sequence[str] = ()
 
     def summary(self) -> dict[str, list[str]]:
@@ -72,7 +72,7 @@ class Plan:
         return {**verbs, "unchanged": sorted(self.unchanged), "unmanaged": sorted(self.unmanaged)}
 
     def diff(self, header: str) -> dict[str, str]:
-        """Return what Ansible shows with --diff: the same order in every run."""
+        """Return the diff for Ansible, in the same order in every run."""
         sides = {"before": "", "after": ""}
         for change in sorted(self.changes, key=lambda one: (one.kind, one.name)):
             for side, lines in (("before", change.before), ("after", change.after)):
@@ -84,38 +84,38 @@ class Plan:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a plan's changes."""
+    """The outcome of a plan's changes."""
 
     done: Sequence[Change] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
-    """By kind and name, why."""
+    """By kind and name, the reason."""
     untried: Sequence[Change] = ()
 
     @property
     def unknown(self) -> list[str]:
-        """Return the kind and name of changes of which nobody knows whether they were made."""
+        """Return the kind and name of changes that may have been written."""
         return [name for name, why in self.failed.items() if isinstance(why, Unsure)]
 
     @property
     def changed(self) -> bool:
         """Tell whether anything was written, or may have been."""
-        return bool(self.done) or any(isinstance(why, Unsure | Half) for why in self.failed.values())
+        return bool(self.done) or any(isinstance(why, Unsure | PartlyWritten) for why in self.failed.values())
 
-    def words(self) -> str:
-        """Return what failed, those with the same cause together, what was done before, and what was not tried."""
-        causes: dict[str, list[str]] = {}
+    def message(self) -> str:
+        """Return what failed, grouped by reason, what was done before, and what was not tried."""
+        reasons: dict[str, list[str]] = {}
         for name, why in self.failed.items():
-            causes.setdefault(why, []).append(name)
-        told = ["failed: " + "; ".join(f"{', '.join(names)}: {why}" for why, names in causes.items())]
+            reasons.setdefault(why, []).append(name)
+        parts = ["failed: " + "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())]
         for what, changes in (("done", self.done), ("not tried", self.untried)):
-            told.append(f"{what}: {', '.join(f'{one.kind} {one.name}' for one in changes) or 'nothing'}")
-        return ". ".join(told)
+            parts.append(f"{what}: {', '.join(f'{one.kind} {one.name}' for one in changes) or 'nothing'}")
+        return ". ".join(parts)
 
 
 def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]], look: Look) -> Done:
-    """Take one batch after the other to what writes it; after a batch in which something failed, no other is begun.
+    """Write one batch after the other; after a batch with a failure, no other is started.
 
-    What was not answered is read back; where it was done all the same, that is no failure.
+    Changes whose write was not answered are read again with `look`; if they were written, that is no failure.
     """
     done: list[Change] = []
     for number, (batch, write) in enumerate(steps):
@@ -142,23 +142,23 @@ def batches(changes: Sequence[Change], size: int) -> list[Sequence[Change]]:
 
 
 def in_scope(name: str, scope: Iterable[str]) -> bool:
-    """Tell whether a name is one of a scope: whole names, and beginnings before one star at the end."""
+    """Tell whether a name is in a scope of full names, and of prefixes that end with a star."""
     return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in scope)
 
 
 def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:
-    """Return the refusal of a prune that would delete more than it may."""
+    """Return the refusal of a prune that would delete more than max_deletes."""
     if len(pruned) <= most:
         return []
     names = f"{', '.join(pruned[:5])}{', ...' if len(pruned) > 5 else ''}"
     return [
-        f"prune: {len(pruned)} {kind} would be deleted ({names}), and max_deletes is {most}; "
-        "declare those that are to stay, narrow the scope, or raise kafka_prune.max_deletes"
+        f"prune: {len(pruned)} {kind} would be deleted ({names}), but max_deletes is {most}; "
+        "declare those that must stay, reduce the scope, or raise kafka_prune.max_deletes"
     ]
 
 
 def human(key: str, value: str | float | None) -> str:
-    """Return a setting as a line: raw, and beside it what a person calls it (`retention.ms: 604800000 (7 d)`)."""
+    """Return a setting as a line with its value in a readable unit: `retention.ms: 604800000 (7 d)`."""
     units = next((units for end, units in SCALES.items() if key.endswith((f".{end}", f"_{end}"))), {})
     text = f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(value)
     if isinstance(value, float) and value.is_integer():

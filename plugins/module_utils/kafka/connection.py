@@ -1,4 +1,4 @@
-"""What every module of resources does first and last: connect, compare the cluster's id, answer; no Kafka library."""
+"""Connects modules to a cluster, compares its id, writes their plans, and builds their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIONS: dict[str, Any] = {
     "cluster_id": {"type": "str", "default": ""},
 }
 WRITES: dict[str, Any] = {**OPTIONS, "write_timeout": {"type": "int", "default": int(WRITE)}}
-"""Of modules that write: how long one request may take."""
+"""Options of modules that write."""
 NAMES = {"type": "list", "elements": "str", "default": []}
 PRUNE: dict[str, Any] = {
     "type": "dict",
@@ -40,7 +40,7 @@ PRUNE: dict[str, Any] = {
         "max_deletes": {"type": "int", "default": 0},
     },
 }
-"""What may be deleted because it is not declared: the same for all modules, each takes its own kinds from it."""
+"""What may be deleted because it is not declared; each module reads its own kinds of it."""
 TOPIC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "partitions": {"type": "int"},
@@ -52,27 +52,25 @@ TOPIC: dict[str, Any] = {
     "allow_more_partitions": {"type": "bool", "default": False},
     "allow_data_loss": {"type": "bool", "default": False},
 }
-"""A declared topic."""
+"""Options of a declared topic."""
 
 Work = tuple[Plan, Callable[[Sequence[Change], Look], Done]]
 Planned = Callable[[Admin, Metadata], Sequence[Work]]
 
 
 def client_of(module: AnsibleModule) -> Admin:
-    """Return the cluster that is meant. Raises ClientError, ImportError."""
+    """Return a client of the module's cluster. Raises ClientError, ImportError."""
     patience = module.params.get("write_timeout", WRITE)
     if patience < 1:
-        module.fail_json(
-            msg=f"write_timeout {patience}: no write ends in that time; say seconds, 60 where it is left out"
-        )
+        module.fail_json(msg=f"write_timeout {patience}: too short for any write; set at least 1 s, the default is 60")
     return Admin(module.params["admin"], patience)
 
 
 @contextmanager
 def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadata]]:
-    """Yield the cluster that is meant, connected once for all that the module asks.
+    """Yield a client of the module's cluster, and its metadata.
 
-    What it does not answer, or refuses, ends the module, with the rung that failed.
+    If the cluster does not answer, or rejects a request, fail the module with the step of the connection that failed.
     """
     admin: Admin | None = None
     try:
@@ -94,67 +92,67 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
 
 
 def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
-    """Return who is there. A part of a wait in which nobody says it ends the module, and not the wait.
+    """Return the metadata. If no broker answers in one part of a wait, end the module, but not the wait.
 
-    Each part is a process that connects anew: of those of hours one meets any silence that there is. Raises AdminError
-    after SILENT seconds of it.
+    Each part of a wait is a new process with new connections, so in a wait of hours some part meets every short outage.
+    Raises AdminError after an outage of SILENT seconds.
     """
     begun, waited = waits.now(), module.params.get("waited")
     try:
         return admin.metadata()
     except AdminError as error:
-        if "silent" not in (waited or {}):  # no wait that counts it
+        if "silent" not in (waited or {}):  # this module does not wait in parts, or does not count outages
             raise
         silent = waited["silent"] or begun
         if begun - silent > waits.SILENT:
             why = f"{error}, for more than {waits.SILENT:.0f} s"
-            raise AdminError(f"{why}; run the same again to go on") from error
-        words = [f"nobody answers: {error}"]
-        module.exit_json(changed=True, waiting=waits.waiting(words, 0, **{**waited, "silent": silent}))
+            raise AdminError(f"{why}; run the same command again to resume") from error
+        what = [f"no broker answers: {error}"]
+        module.exit_json(changed=True, waiting=waits.waiting(what, 0, **{**waited, "silent": silent}))
         raise
 
 
 def converge(
     module: AnsibleModule, what: str, planned: Planned, more: Callable[[], dict[str, Any]] = lambda: {}
 ) -> None:
-    """Plan, refuse or write, and end the module.
+    """Plan, then report refusals or write, and end the module.
 
-    `planned` reads and returns plans with what writes each; nothing is written where one of them has a refusal, and no
-    plan is begun after one that failed. `more` is what the module returns besides, once that is planned.
+    `planned` reads the cluster and returns plans, each with the function that writes it. If any plan has a refusal,
+    nothing is written; after a plan that failed, no other is started. `more` returns additional results of the module.
     """
     with connected(module, what) as (admin, metadata):
         works = planned(admin, metadata)
         result = {**answer(works, metadata, what), **more()}
         refusals = [text for plan, _ in works for text in plan.refusals]
         if refusals:
-            words = "".join(f"\n- {text}" for text in refusals)
+            lines = "".join(f"\n- {text}" for text in refusals)
             result["changed"] = False
-            module.fail_json(msg=f"{what}: nothing was written: {len(refusals)} refused{words}", **result)
+            module.fail_json(msg=f"{what}: nothing was written: {len(refusals)} rejected{lines}", **result)
         if module.check_mode or not result["changed"]:
             module.exit_json(**result)
         admin.reach_controller()
-        write_all(module, what, works, result, seen_again(module, planned))
+        write_all(module, what, works, result, reader(module, planned))
 
 
-def seen_again(module: AnsibleModule, planned: Planned) -> Look:
-    """Return what plans anew, by connections of its own, to see which changes are still to be made."""
+def reader(module: AnsibleModule, planned: Planned) -> Look:
+    """Return a function that plans again, with new connections, to find out which changes are still missing."""
 
     def look(changes: Sequence[Change], why: Outcome) -> Outcome:
         try:
             admin = client_of(module)
             plans = [plan for plan, _ in planned(admin, admin.metadata())]
         except Failure as error:
-            advice = f"nobody knows whether it was done, for it could not be read back ({error})"
-            return {one.name: Unsure(f"{why[one.name]}; {advice}") for one in changes}
-        left = {(one.kind, one.name) for plan in plans for one in plan.changes}
-        refused = any(plan.refusals for plan in plans)
-        found: dict[str, str] = {}
-        for one in changes:
-            if (one.kind, one.name) in left:
-                found[one.name] = Unsure(f"{why[one.name]}; it was read back, and is not done so far")
-            elif refused:
-                found[one.name] = Unsure(f"{why[one.name]}; nobody knows whether it was done")
-        return found
+            unknown = f"unknown whether it was written, since it could not be read again ({error})"
+            return {change.name: Unsure(f"{why[change.name]}; {unknown}") for change in changes}
+        missing = {(change.kind, change.name) for plan in plans for change in plan.changes}
+        rejected = any(plan.refusals for plan in plans)
+        reasons: dict[str, str] = {}
+        for change in changes:
+            if (change.kind, change.name) in missing:
+                reasons[change.name] = Unsure(f"{why[change.name]}; it was read again, and is not written so far")
+            elif rejected:
+                reasons[change.name] = Unsure(f"{why[change.name]}; unknown whether it was written")
+        return reasons
 
     return look
 
@@ -170,17 +168,17 @@ def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: d
             whole = Done(done, written.failed, left)
             outcome = {"done": names_of(done), "failed": dict(written.failed), "not_tried": names_of(left)}
             result |= {"changed": whole.changed, "outcome": {**outcome, "unknown": whole.unknown}}
-            module.fail_json(msg=f"{what}: {whole.words()}. Run again when it is mended", **result)
+            module.fail_json(msg=f"{what}: {whole.message()}. Correct the cause and run again", **result)
     module.exit_json(**result)
 
 
 def refuse_another_cluster(module: AnsibleModule, metadata: Metadata) -> None:
-    """End the module where this is not the cluster that is meant."""
-    wanted = module.params["cluster_id"]
-    if wanted and wanted != metadata.cluster_id:
+    """Fail the module if this is not the expected cluster."""
+    expected = module.params["cluster_id"]
+    if expected and expected != metadata.cluster_id:
         module.fail_json(
-            msg=f"the cluster that answers has the id {metadata.cluster_id}, and kafka_cluster_id says {wanted}: "
-            "nothing was written; correct the inventory's addresses or kafka_cluster_id",
+            msg=f"the cluster has the id {metadata.cluster_id}, but kafka_cluster_id is {expected}: "
+            "nothing was written; correct the addresses in the inventory, or kafka_cluster_id",
             cluster_id=metadata.cluster_id,
         )
 
@@ -191,7 +189,7 @@ def names_of(changes: Sequence[Change]) -> list[str]:
 
 
 def answer(works: Sequence[Work], metadata: Metadata, what: str) -> dict[str, Any]:
-    """Return what a module returns."""
+    """Return the result of a module."""
     whole = Plan(
         [change for plan, _ in works for change in plan.changes],
         [name for plan, _ in works for name in plan.unchanged],

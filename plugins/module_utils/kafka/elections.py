@@ -1,7 +1,4 @@
-"""Elections of preferred leaders: of all, or of what brokers prefer to lead that were just restarted.
-
-No Ansible import, no Kafka library.
-"""
+"""Elects preferred leaders, of all partitions or of those that restarted brokers prefer to lead."""
 
 from __future__ import annotations
 
@@ -20,40 +17,42 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 
 ELECTION = 10.0
-"""Seconds that those of a roll may take; what they do not reach, the one at its end does."""
+"""Seconds for the elections during a rolling restart; the election at its end covers what they do not reach."""
 CONNECTED = 0.8
-"""Seconds in which followers connect to a leader that has just started; nobody says when they have."""
+"""Seconds in which followers connect to a leader that has just started; there is no way to observe it."""
 ANSWER = 1.0
-"""Seconds until an election is answered, where nothing is in its way."""
+"""Seconds until an election is answered, if nothing delays it."""
 FOLLOWED = 0.4
-"""Seconds in which they follow it with what it was elected for, where they are connected."""
+"""Seconds in which connected followers start to follow a new leader."""
 
 
 class Elections:
-    """What is elected in one cluster, as often as somebody asks for it.
+    """Elections in one cluster, which can be repeated.
 
-    Brokers that were just restarted lead nothing, and their followers have no connection to them. So they get what
-    clients write to by itself, last, when these are there: after one partition as soon as they are in sync with it, and
-    after the other internal ones. Of brokers without any, one that clients write to goes with these.
+    Brokers that were just restarted lead nothing, and their followers have no connection to them. Partitions that
+    clients write to are therefore elected last, when followers are connected. Before them, each broker gets one
+    partition as soon as it is in sync with it, and then the other internal partitions. A broker without internal
+    partitions gets one that clients write to together with these.
     """
 
     def __init__(self, cluster: Cluster, brokers: Collection[int] | None = None) -> None:
-        """`brokers`: those that were restarted; None for an election of all that others lead."""
+        """`brokers`: those that were restarted; None elects the preferred leaders of all partitions."""
         self.cluster, self.brokers = cluster, brokers
         self.led_since, self.tried, self.last = -math.inf, set[int](), State()
         self.asked, self.given, self.refused = set[str](), set[str](), dict[str, str]()
-        """Names of partitions: asked for, answered, and why not."""
+        """Names of partitions: requested, answered, and rejected with the reason."""
         self.unanswered = list[Admin]()
 
     @property
     def moved(self) -> set[str]:
-        """Return the names of what was elected: as was answered, or as somebody sees it that was not."""
+        """Return the names of elected partitions, by the answers and by the last state."""
         return self.given | (self.asked & _led(self.last) - self.refused.keys())
 
     def state(self) -> State:
-        """Ask once; who is in sync with an internal partition then leads that one, once. Raises ClusterError.
+        """Return the state; elect each broker that is in sync with an internal partition for that one, once.
 
-        Followers connect to it while the rest is waited for. Who leads something is given none.
+        Followers connect to it during the rest of the wait. Brokers that lead a partition get none. Raises
+        ClusterError.
         """
         state = self._seen(self.cluster.state())
         if self.led_since < 0 and any(p.leader in (self.brokers or ()) for p in state.partitions):
@@ -61,19 +60,19 @@ class Elections:
         first = [p for p in self._first() if _internal(p) and p.replicas[0] not in self.tried]
         if first and state.controller >= 0:
             self.tried |= {p.replicas[0] for p in first}
-            with suppress(AdminError):  # they get it with the rest
+            with suppress(AdminError):  # they are elected with the rest
                 if (refused := self._ask(first)(ANSWER)) is None:
                     self._ask_another()
                 else:
-                    self._take(first, refused)
+                    self._record(first, refused)
                     self.led_since = waits.now() if self.given else self.led_since
         return state
 
-    def hold(self, timeout: float) -> list[Partition]:
-        """Elect the preferred leaders, and wait until they lead, for `timeout` seconds; return what others still lead.
+    def elect(self, timeout: float) -> list[Partition]:
+        """Elect the preferred leaders and wait until they lead, at most `timeout` seconds.
 
-        `moved` has the others by then. A question without an answer is asked again in that time. Raises ClusterError:
-        for a refusal at once, else after all was tried.
+        Return the partitions that another replica still leads; the others are in `moved`. Requests without an answer
+        are repeated within that time. Raises ClusterError, at once if a request is rejected, else at the end.
         """
         wait, failed = waits.Wait(timeout), list[ClusterError]()
         rest = self._others(self._look(wait))
@@ -83,14 +82,14 @@ class Elections:
             first = self._first()
             ahead = [p for p in rest if _internal(p) or p in first]
             if 0 < len(ahead) < len(rest):
-                self._hold(ahead, waits.Wait(wait.left() / 2), failed)
+                self._elect(ahead, waits.Wait(wait.left() / 2), failed)
                 connected = waits.now() if first else self.led_since
                 self.led_since = max(connected, waits.now() + FOLLOWED - CONNECTED)
                 rest = [p for p in rest if p not in ahead]
             waits.rest(min(max(0.0, self.led_since + CONNECTED - waits.now()), max(0.0, wait.left())))
-        self._hold(rest, waits.Wait(max(ANSWER, wait.left())), failed)
+        self._elect(rest, waits.Wait(max(ANSWER, wait.left())), failed)
         if failed:
-            with suppress(ClusterError):  # its answer may have been late
+            with suppress(ClusterError):  # the answer may have been late
                 self._seen(self.cluster.state())
         left = [p for p in self._others(self.last) if str(p) not in self.moved]
         if failed and left:
@@ -98,38 +97,38 @@ class Elections:
         return left
 
     def lead_again(self) -> tuple[list[str], str]:
-        """Have the brokers lead what they prefer to; return all that they were given, and why others lead the rest."""
+        """Elect the preferred leaders; return the partitions they lead again, and why others lead the rest."""
         try:
-            why = told(self.hold(ELECTION), self.refused)
+            why = not_elected(self.elect(ELECTION), self.refused)
         except ClusterError as error:
-            why = f"{error}. Others lead in their place until leaders are elected once more"
+            why = f"{error}. Other replicas lead until the next election (kafka_leaders)"
         return sorted(self.moved), why
 
-    def _hold(self, asked: Sequence[Partition], wait: waits.Wait, failed: list[ClusterError]) -> None:
-        """Have these elected; `failed` gets why nobody knows whether they were. Raises ClusterError for a refusal.
+    def _elect(self, asked: Sequence[Partition], wait: waits.Wait, failed: list[ClusterError]) -> None:
+        """Elect these; `failed` gets the error if the result is unknown. Raises ClusterError for a refusal.
 
-        The answer comes when they lead; one that is late says nothing against it.
+        Kafka answers when they lead; a late answer does not mean that the election failed.
         """
-        names, found, apart, pace = {str(p) for p in asked}, State(), False, waits.TICK
+        names, state, separate, pace = {str(p) for p in asked}, State(), False, waits.TICK
         try:
             answered = self._ask(asked)
             while True:
                 why = ""
                 try:
                     if (refused := answered(ANSWER)) is not None:
-                        return self._take(asked, refused)
+                        return self._record(asked, refused)
                 except Unanswered as error:
                     why = str(error)
-                if why or not apart:
-                    self._ask_another(owed=not why)
-                    apart = True
+                if why or not separate:
+                    self._ask_another(pending=not why)
+                    separate = True
                 with suppress(ClusterError):
-                    found = self._seen(self.cluster.state())
-                if found.partitions and names & {str(p) for p in found.partitions} <= _led(found):
+                    state = self._seen(self.cluster.state())
+                if state.partitions and names & {str(p) for p in state.partitions} <= _led(state):
                     return None
                 if wait.left() <= 0:
-                    words = why or f"no answer within {wait.timeout:.0f} s"
-                    return failed.append(ClusterError(f"election of preferred leaders: {words}"))
+                    reason = why or f"no answer within {wait.timeout:.0f} s"
+                    return failed.append(ClusterError(f"election of preferred leaders: {reason}"))
                 if why:
                     waits.rest(pace)
                     pace = min(2 * pace, 2.0)
@@ -144,20 +143,20 @@ class Elections:
         self.refused = {name: why for name, why in self.refused.items() if name not in names}
         return next(iter(self.cluster.clients.values())).elect(asked)
 
-    def _ask_another(self, owed: bool = True) -> None:
-        """Have another client ask from now on: a broker reads nothing from who still waits for an answer."""
+    def _ask_another(self, pending: bool = True) -> None:
+        """Use another client from now on: a broker reads no request from a connection that waits for an answer."""
         name, client = next(iter(self.cluster.clients.items()))
-        with suppress(ClientError):  # what it needs is gone: the one that is there goes on
+        with suppress(ClientError):  # a file that it needs is gone: keep the existing client
             self.cluster.clients = {**self.cluster.clients, name: Admin(client.properties)}
-            self.unanswered += [client] * owed  # or it would take its question back
+            self.unanswered += [client] * pending  # keep it: its end would cancel the request
 
-    def _take(self, asked: Sequence[Partition], refused: Mapping[str, str]) -> None:
-        """Note what was answered."""
+    def _record(self, asked: Sequence[Partition], refused: Mapping[str, str]) -> None:
+        """Record an answer."""
         self.refused.update(refused)
         self.given |= {str(p) for p in asked} - refused.keys()
 
     def _seen(self, state: State) -> State:
-        """Note who leads; one without a partition has just started, and knows nothing."""
+        """Record the state, unless it has no partitions: then the broker has just started."""
         if state.partitions:
             self.last = state
         return state
@@ -175,20 +174,20 @@ class Elections:
         return [p for p in state.led_by_another() if self.brokers is None or p.replicas[0] in self.brokers]
 
     def _first(self) -> list[Partition]:
-        """Return for each broker that leads nothing one partition to lead, an internal one if it can be."""
-        found = {p.replicas[0]: p for p in sorted(self.last.led_by_another(), key=_internal)}
+        """Return one partition for each broker that leads nothing, an internal one if possible."""
+        by_broker = {p.replicas[0]: p for p in sorted(self.last.led_by_another(), key=_internal)}
         leads = {p.leader for p in self.last.partitions}
-        return [found[one] for one in sorted({*(self.brokers or ())} & {*found} - leads)]
+        return [by_broker[broker] for broker in sorted({*(self.brokers or ())} & {*by_broker} - leads)]
 
 
-def told(left: Sequence[object], refused: Mapping[str, str]) -> str:
-    """Say which partitions others lead still, and why where that was answered; '' where none."""
+def not_elected(left: Sequence[object], refused: Mapping[str, str]) -> str:
+    """Return a message about partitions that another replica still leads, with the reason if known; '' if none."""
     if not left:
         return ""
     names = f"{', '.join(map(str, left[:5]))}{', ...' if left[5:] else ''}"
     are = "partitions are" if left[1:] else "partition is"
     why = next((f": {refused[str(one)]}" for one in left if str(one) in refused), "")
-    return f"{len(left)} {are} still led by another replica than the preferred one ({names}){why}"
+    return f"{len(left)} {are} not led by the preferred replica ({names}){why}"
 
 
 def _led(state: State) -> set[str]:

@@ -1,4 +1,4 @@
-"""A cluster as the words of an inventory. Pure; who reads is the facade."""
+"""Converts what the facade reads of a cluster to variables of an inventory. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import ITERATIONS, MECHANISM
 
 DEFAULT = "<default>"
-"""Of an entity's name, as kafka_quotas says it."""
+"""The name of a default entity in kafka_quotas."""
 Entry = dict[str, Any]
 
 
 def number(text: Any) -> Any:
-    """Return a text that is a whole number as one, and a float that is whole; anything else as it is."""
+    """Return a string with an integer, or a float without a fraction, as an integer; anything else unchanged."""
     if isinstance(text, float):
         return int(text) if text.is_integer() else text
     digits = str(text).removeprefix("-")
@@ -30,9 +30,9 @@ def number(text: Any) -> Any:
 def arrived(
     replicas: Mapping[str, Sequence[Sequence[int]]], targets: Mapping[Place, Sequence[int]]
 ) -> dict[str, list[Sequence[int]]]:
-    """Return the replicas of topics as they are when what moves has arrived: on the way a partition has more.
+    """Return the replicas of topics as they are after running reassignments: meanwhile a partition has more.
 
-    `targets` are those that partitions on the move are to have.
+    `targets` are the replicas that partitions are moved to.
     """
     return {
         name: [targets.get((name, number)) or has for number, has in enumerate(partitions)]
@@ -41,33 +41,34 @@ def arrived(
 
 
 def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[str, Mapping[str, str]]) -> list[Entry]:
-    """Return entries of kafka_topics; topics whose partitions differ in replicas are said, and not managed.
+    """Return entries of kafka_topics; a topic whose partitions have different numbers of replicas is not managed.
 
-    `replicas` of the partitions by topic, `set_here` what was set for each topic. Names that begin with _ are left out.
+    `replicas` are those of the partitions by topic, `set_here` the topic's own settings. Names that begin with _ are
+    skipped.
     """
-    found = []
-    for name in sorted(one for one in replicas if not one.startswith("_")):
+    entries = []
+    for name in sorted(topic for topic in replicas if not topic.startswith("_")):
         factors = {len(partition) for partition in replicas[name]}
         if len(factors) != 1:
-            found.append({"name": name, "manage": False})
+            entries.append({"name": name, "manage": False})
             continue
         entry: Entry = {"name": name, "partitions": len(replicas[name]), "replication_factor": factors.pop()}
         config = {key: number(value) for key, value in sorted(set_here.get(name, {}).items()) if key not in THROTTLES}
-        found.append({**entry, **({"config": config} if config else {})})
-    return found
+        entries.append({**entry, **({"config": config} if config else {})})
+    return entries
 
 
 def literal(text: str) -> str:
-    """Return a text as an expression in a template; where characters could end it, as base64."""
+    """Return a string as an expression in a template, in base64 if its characters could end the expression."""
     if re.fullmatch(r"[\w .,:;@=+*/-]*", text):
         return f"'{text}'"
     return f"'{base64.b64encode(text.encode()).decode()}' | b64decode"
 
 
 def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
-    """Return entries of kafka_users, one for each mechanism; passwords, which nobody can read, are named in the vault.
+    """Return entries of kafka_users, one for each mechanism; passwords cannot be read, so entries refer to the vault.
 
-    `found`: {user: {mechanism: iterations}}.
+    `found` is {user: {mechanism: iterations}}.
     """
     entries = []
     for name, kept in sorted(found.items()):
@@ -82,7 +83,7 @@ def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
 
 
 def acls(found: Iterable[Acl]) -> tuple[list[Entry], list[str]]:
-    """Return entries of kafka_acls, operations on the same thing together, and the ACLs that cannot be declared."""
+    """Return entries of kafka_acls, grouped by all but the operation, and the ACLs that cannot be declared."""
     known: dict[tuple[str, ...], list[str]] = {}
     others = []
     for one in sorted(found):
@@ -112,7 +113,7 @@ def quotas(found: Mapping[Entity, Values]) -> list[Entry]:
 
 
 def broker_config(found: broker_settings.Found) -> tuple[Entry, list[str]]:
-    """Return kafka_dynamic_config, and as lines what was set for single brokers, secrets and throttles."""
+    """Return kafka_dynamic_config, and lines for settings of single brokers, secrets and throttles."""
     everywhere = {
         key: number(value)
         for key, value in sorted(found.settings.get(broker_settings.ALL, {}).items())

@@ -1,4 +1,4 @@
-"""What the gate is told of a running cluster, read through the facade; no Ansible import."""
+"""Reads the facts of a running cluster that the gate decides by, through the facade."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 
 MIN_ISR = "min.insync.replicas"
 HEARD = 5.0
-"""Seconds in which all hear of the next controller, unless there is none, or one of them cannot be reached."""
+"""Seconds in which all brokers know the next controller, unless there is none, or it cannot reach one of them."""
 
 
 class UntoldError(ClusterError):
-    """No broker says the settings of topics, and asking again makes it worse: the text says why."""
+    """No broker reports the settings of topics, and repeating the request would make it worse."""
 
 
 def snapshot(
     cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False, former: Collection[int] = ()
 ) -> Snapshot:
-    """Return all that the gate has to know before these brokers stop. Raises ClusterError, UntoldError, ImportError.
+    """Return everything that the gate has to know before these brokers stop.
 
-    Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
-    least. So are their controller, of what it decides the others may not have been told, and the `former` one. Who does
-    not answer a part keeps the gate closed; where they hold nothing in sync, no part is asked for.
+    Each broker that stays is asked: one view may be outdated, and the brokers that stop may be the worst informed. Also
+    asked are the controller, whose decisions the others may not know yet, and the `former` one. A broker that does not
+    answer keeps the gate closed. If the brokers hold nothing in sync, no further facts are read.
 
-    Before they stop `one_by_one` all are asked, those that stop among them but for one alone, and what lasts is told
-    though some are silent: it is refused before anything begins.
+    For restarts `one_by_one`, all brokers are asked, also those that stop unless it is only one. Lasting reasons are
+    reported even if some brokers do not answer, since they are rejected before anything starts.
+
+    Raises ClusterError, UntoldError, ImportError.
     """
     stay = set(state.brokers) - (set() if one_by_one and stop[1:] else set(stop))
     found = views(cluster, state, stay or set(state.brokers))
-    said = [state, *found.states.values()]
-    if not any(seen.partitions for seen in said):
-        said = list(views(cluster, state, set(state.brokers)).states.values())
-    if any(seen.partitions for seen in said):
-        # Who names none has just started, or has just heard of a new controller: that is no answer.
+    states = [state, *found.states.values()]
+    if not any(seen.partitions for seen in states):
+        states = list(views(cluster, state, set(state.brokers)).states.values())
+    if any(seen.partitions for seen in states):
+        # A broker without partitions has just started, or a new controller has not informed it yet: not an answer.
         found = Views({one: seen for one, seen in found.states.items() if seen.partitions}, found.mute)
         if stay - set(found.mute) and not found.states:
-            raise ClusterError(
-                "the gate stays closed: the brokers that would stay have not been told of partitions yet"
-            )
+            raise ClusterError("the gate stays closed: the brokers that would stay do not know the partitions yet")
     if stay and not found.states:
         names = ", ".join(map(str, sorted(stay)))
         raise ClusterError(f"the gate stays closed: none of the brokers that would stay ({names}) answers")
@@ -69,53 +69,53 @@ def snapshot(
     used = [partition for seen in states for partition in held(seen, stop, silent)]
     unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
     hung = {one for one in stop if one in silent or gone(cluster, state, one)} if unheard else set[int]()
-    told = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
-    if not used or uncontrolled(told, former) or (unheard and not one_by_one):
-        return told  # that opens it, or closes it, whatever else there is
-    rest = {one: seen for one, seen in told.views.items() if one_by_one or one not in stop} or told.views
+    answers = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
+    if not used or uncontrolled(answers, former) or (unheard and not one_by_one):
+        return answers  # decides the gate, whatever else there is
+    rest = {one: seen for one, seen in answers.views.items() if one_by_one or one not in stop} or answers.views
     try:
         min_isr = highest_min_isr(cluster, rest, sorted({p.topic for p in used}))
-        # What moves does so for a while: of the order it decides nothing.
+        # A move ends some time: it does not affect the order.
         moving = set[Place]() if one_by_one else moved(cluster, states[0], stop)
     except AdminError as error:
-        raise ClusterError(f"the gate stays closed, for not all that it asks was answered: {error}") from error
-    return replace(told, min_isr=min_isr, moving={f"{topic}-{number}" for topic, number in moving})
+        raise ClusterError(f"the gate stays closed, because a request was not answered: {error}") from error
+    return replace(answers, min_isr=min_isr, moving={f"{topic}-{number}" for topic, number in moving})
 
 
 def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
-    """Return min.insync.replicas of topics, the highest that brokers say. Raises AdminError, UntoldError.
+    """Return min.insync.replicas of topics, the highest that any broker uses. Raises AdminError, UntoldError.
 
-    What was set for a topic is the same for all brokers. Else whoever leads judges by what it has of its own, and that
-    is the same for all of those topics: each is asked for one of them, all at the same time.
+    The topic's own setting is the same on all brokers. Without one, the leader uses its broker's default, which is the
+    same for all of those topics: each broker is asked for one of them, all in parallel.
     """
-    admin = who_answers(cluster, seen)
+    admin = answering_client(cluster, seen)
     try:
         settings = topics.describe(admin, "TOPIC", names)
-    except Unanswered as error:  # a broker that asks ZooKeeper waits for a quorum, though nobody waits for it any more
+    except Unanswered as error:  # a broker that reads ZooKeeper waits for a quorum, even if its client has given up
         raise UntoldError(
-            f"the gate stays closed: no broker says the settings of topics ({error}). Has ZooKeeper a quorum "
-            "(check.yml)? Without one each question keeps a thread of the broker that was asked (num.io.threads) until "
-            "there is one again, so it is not asked again. Mend ZooKeeper, and run this again"
+            f"the gate stays closed: no broker reports the settings of topics ({error}). Check whether ZooKeeper has a "
+            "quorum (check.yml). Without one, each request occupies a thread of a broker (num.io.threads) until there "
+            "is a quorum, so the request is not repeated. Repair ZooKeeper, and run this again"
         ) from error
     found = {name: one[MIN_ISR] for name, one in settings.items() if MIN_ISR in one}
-    unsaid = {name for name, one in found.items() if not one.dynamic}
-    known = {one: {p.topic for p in state.partitions} & unsaid for one, state in seen.items()}
+    by_default = {name for name, one in found.items() if not one.dynamic}
+    known = {one: {p.topic for p in state.partitions} & by_default for one, state in seen.items()}
     asked = {one: min(its) for one, its in known.items() if its and admin.known and one in admin.known.brokers}
     values = [int(value) for value in topics.of_each(admin, asked, MIN_ISR) if value]
     return {
-        name: max([int(one.value), *(values if name in unsaid else [])]) for name, one in found.items() if one.value
+        name: max([int(one.value), *(values if name in by_default else [])]) for name, one in found.items() if one.value
     }
 
 
 def with_controller(
     cluster: Cluster, state: State, found: Views, stop: Sequence[int], former: Collection[int]
 ) -> Views:
-    """Add what the controller says, where those that stay name one that is to stop; after a former one, all that stop.
+    """Add the view of the controller if it is to be stopped; after a former controller, the views of all that stop.
 
-    Who stops asks the controller that it knows.
+    A broker that stops asks the controller that it knows.
     """
-    told = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
-    named = told & set(state.brokers)
+    added = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
+    named = added & set(state.brokers)
     own = views(cluster, state, named - set(found.states)).states
     return Views({**found.states, **{one: seen for one, seen in own.items() if seen.partitions}}, found.mute)
 
@@ -123,15 +123,15 @@ def with_controller(
 def judging(
     cluster: Cluster, stop: Sequence[int], rules: Rules, former: Sequence[int] = (), begun: float | None = None
 ) -> Callable[[State], Sequence[Block]]:
-    """Return what names all that keeps brokers from stopping together; `begun`: when the first part of the wait did.
+    """Return a function that finds all reasons why brokers may not stop together; it raises what `snapshot` raises.
 
-    It raises as `snapshot`.
+    `begun` is when the first part of the wait began.
     """
-    since, last = waits.now() if begun is None else begun, [one for one in former if one >= 0]
+    since, last = waits.now() if begun is None else begun, [broker for broker in former if broker >= 0]
 
     def over(state: State) -> bool:
         late = bool(last) and waits.now() - since > HEARD
-        return late and (passed_by(cluster, state, stop, last) or again(cluster, state, last))
+        return late and (others_agree(cluster, state, stop, last) or elected_again(cluster, state, last))
 
     def judge(state: State) -> Sequence[Block]:
         named = [] if over(state) else last
@@ -140,45 +140,46 @@ def judging(
     return judge
 
 
-def passed_by(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> bool:
-    """Tell whether all that stay name another controller than a `former` one: it does not reach who stops.
+def others_agree(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> bool:
+    """Tell whether all brokers that stay name a controller that is not a `former` one. Raises ImportError.
 
-    That one may be restarted for it. Raises ImportError.
+    Then the controller cannot reach the broker that stops, which may be restarted for that reason.
     """
     stay = set(state.brokers) - set(stop)
     found = views(cluster, state, stay)
-    unsaid = stay - set(found.states) - set(found.mute)
-    return bool(found.states) and not unsaid and not {one.controller for one in found.states.values()} & {*former}
+    unknown = stay - set(found.states) - set(found.mute)
+    return bool(found.states) and not unknown and not {one.controller for one in found.states.values()} & {*former}
 
 
-def again(cluster: Cluster, state: State, former: Sequence[int]) -> bool:
-    """Tell whether a `former` controller was elected again, when all have had the time to hear of the next one.
+def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool:
+    """Tell whether a `former` controller was elected again, after the time in which all learn of the next one.
 
-    It answers what none but the controller does, and all others say that they are not: it would do so as well where
-    ZooKeeper has not reached it since, and one that takes over answers when it is done. Raises ImportError.
+    It answers a request that only the controller answers, and all others reject that request. The former controller
+    would answer it as well if it had no connection to ZooKeeper since, so the others' answers are needed; a new
+    controller answers when it has taken over. Raises ImportError.
     """
     listener, client = next(iter(cluster.clients.items()))
 
-    def controls(one: int) -> bool | None:
+    def controls(broker: int) -> bool | None:
         try:
-            moves.told_by(client.properties, str(state.brokers[one].get(listener)), one)
+            moves.told_by(client.properties, str(state.brokers[broker].get(listener)), broker)
         except Uncontrolled:
             return False
         except AdminError:
             return None
         return True
 
-    there = sorted(state.brokers)
+    brokers = sorted(state.brokers)
     kafka_python.load()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        said = dict(zip(there, pool.map(controls, there), strict=True))
-    return None not in said.values() and [one for one, does in said.items() if does] in [[one] for one in former]
+        answers = dict(zip(brokers, pool.map(controls, brokers), strict=True))
+    return None not in answers.values() and [one for one, does in answers.items() if does] in [[one] for one in former]
 
 
-def who_answers(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
-    """Return a client that knows only brokers that have just answered: one that hangs would be asked, and waited for.
+def answering_client(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
+    """Return a client that knows only brokers that have just answered.
 
-    What every broker knows needs no other.
+    A client that knows all would also ask a broker that hangs, and wait for it.
     """
     listener, client = next(iter(cluster.clients.items()))
     places = {one: state.brokers[one].get(listener) for one, state in seen.items() if one in state.brokers}
@@ -192,9 +193,9 @@ def who_answers(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
 
 
 def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
-    """Return the partitions whose replicas are being moved, as the controller says. Raises AdminError, ImportError.
+    """Return the partitions whose replicas are being moved, by the controller. Raises AdminError, ImportError.
 
-    A controller that is to stop and answers nobody moves none.
+    A controller that is to be stopped and does not answer moves none.
     """
     listener, client = next(iter(cluster.clients.items()))
     if state.controller in stop and gone(cluster, state, state.controller):
@@ -203,9 +204,9 @@ def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
 
 
 def alone(state: State, broker: int) -> bool:
-    """Tell whether a broker has something that nobody else has in sync, and nobody follows it who could.
+    """Tell whether a broker is the only in-sync replica of partitions that it leads, and no replica follows it.
 
-    Where the others of its partitions are down, it is no wonder that nobody does.
+    Partitions whose other replicas are all down do not count: no broker could follow.
     """
     led = [p for p in state.partitions if p.leader == broker]
     left = any(p.isr == (broker,) and set(p.replicas) & set(state.brokers) - {broker} for p in led)

@@ -1,4 +1,4 @@
-"""Consumer groups: where they stand, and where they are to begin again. Pure; who reads and writes is the facade."""
+"""Consumer groups: their offsets and lag, and the changes that reset offsets. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 Place = tuple[str, int]
 """Topic and partition."""
 IDLE = ("EMPTY", "DEAD")
-"""States in which nobody reads for a group; DEAD is one that is not there."""
+"""States without members; DEAD is a group that does not exist."""
 LATEST = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 TARGETS = ("to", "timestamp", "shift", "offsets")
@@ -20,48 +20,48 @@ TARGETS = ("to", "timestamp", "shift", "offsets")
 
 @dataclass(frozen=True)
 class Group:
-    """A group as the cluster has it."""
+    """A group of the cluster."""
 
     name: str
     state: str
     members: Sequence[Mapping[str, Any]] = ()
     offsets: Mapping[Place, int] = field(default_factory=dict)
-    """What was committed."""
+    """The committed offsets."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The first and the next offset of each partition, and the first one at or after a time, where one was asked."""
+    """The first and the next offset of each partition, and the first one at or after a time, if a time was given."""
 
     earliest: Mapping[Place, int]
     latest: Mapping[Place, int]
     at: Mapping[Place, int] = field(default_factory=dict)
-    """-1 where no record is so late."""
+    """-1 if there is no record at or after that time."""
 
 
 def milliseconds(text: Any) -> int:
-    """Return a time as Kafka counts it, of a number or of a text as 2026-01-31T08:00:00+01:00. Raises ValueError."""
+    """Return a time in milliseconds since 1970, of a number or of text as 2026-01-31T08:00:00Z. Raises ValueError."""
     if str(text).isdecimal():
-        found = int(text)
+        number = int(text)
     else:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
         if time.tzinfo is None:
-            raise ValueError("no time zone; write it with one, as 2026-01-31T08:00:00Z")
-        found = int(time.timestamp() * 1000)
-    if not 0 <= found <= LATEST:  # Kafka has other meanings for what is below 0
-        raise ValueError("not from 1970-01-01 to 9999-12-31")
-    return found
+            raise ValueError("no time zone; add one, as 2026-01-31T08:00:00Z")
+        number = int(time.timestamp() * 1000)
+    if not 0 <= number <= LATEST:  # negative numbers have other meanings in Kafka
+        raise ValueError("not between 1970-01-01 and 9999-12-31")
+    return number
 
 
-def asks(group: Mapping[str, Any]) -> list[str]:
-    """Return how a group is to begin again, of TARGETS."""
+def targets(group: Mapping[str, Any]) -> list[str]:
+    """Return the options of TARGETS that a group has."""
     return [key for key in TARGETS if group.get(key) is not None]
 
 
 def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[Place]:
-    """Return the partitions that are meant: of the topics that are named, else what the group has read.
+    """Return the partitions to reset: of the named topics, else all that the group has read.
 
-    `partitions`: how many each topic has.
+    `partitions` is the number of partitions of each topic.
     """
     if wanted.get("offsets"):
         return sorted((topic, int(one)) for topic, given in wanted["offsets"].items() for one in given)
@@ -71,7 +71,7 @@ def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int
 
 
 def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) -> int:
-    """Return where a group is to go on in a partition, inside of what the partition has."""
+    """Return the new offset of a group in a partition, limited to the offsets that the partition has."""
     first, last = ends.earliest[place], ends.latest[place]
     if wanted.get("offsets"):
         goal = {int(one): int(offset) for one, offset in wanted["offsets"][place[0]].items()}[place[1]]
@@ -86,49 +86,50 @@ def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) ->
 
 
 def faults(wanted: Mapping[str, Any]) -> list[str]:
-    """Return why the offsets that are named are none."""
+    """Return the mistakes in the declared offsets."""
     given = wanted.get("offsets")
     if given is None:
         return []
-    wrong = [] if given else ["none is named; write offsets: {orders: {0: 42}}, or take it out"]
+    mistakes = [] if given else ["is empty; write offsets: {orders: {0: 42}}, or remove it"]
     for topic, places in given.items():
         if not isinstance(places, Mapping) or not places:
-            wrong.append(f"of topic {topic}, {places!r} is no offset of a partition; write {topic}: {{0: 42}}")
+            mistakes.append(f"topic {topic}: {places!r} has no offset of a partition; write {topic}: {{0: 42}}")
             continue
-        for one, offset in places.items():
-            if not (str(one).isdecimal() and str(offset).isdecimal()):
-                wrong.append(f"of topic {topic}, {one}: {offset}; both have to be numbers from 0 on")
-    return wrong
+        for number, offset in places.items():
+            if not (str(number).isdecimal() and str(offset).isdecimal()):
+                mistakes.append(f"topic {topic}: {number}: {offset} are not two numbers; write numbers from 0 on")
+    return mistakes
 
 
 def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[str]:
-    """Return why a group cannot begin anywhere else."""
-    name, wrong = f"group {found.name}", [f"group {found.name}: offsets: {why}" for why in faults(wanted)]
-    if wrong:
-        return wrong
-    if len(asks(wanted)) > 1:
-        wrong.append(f"{name}: says {' and '.join(asks(wanted))}; keep one of them")
+    """Return why the offsets of a group cannot be reset."""
+    name, reasons = f"group {found.name}", [f"group {found.name}: offsets: {why}" for why in faults(wanted)]
+    if reasons:
+        return reasons
+    if len(targets(wanted)) > 1:
+        reasons.append(f"{name}: has {' and '.join(targets(wanted))}; keep one of them")
     if found.state not in IDLE:
-        who = ", ".join(sorted({f"{one['client_id']} on {one['host']}" for one in found.members})) or "somebody"
-        wrong.append(f"{name}: is {found.state}, and {who} would commit over it; stop the consumers first")
+        members = sorted({f"{member['client_id']} on {member['host']}" for member in found.members})
+        who = ", ".join(members) or "its members"
+        reasons.append(f"{name}: is {found.state}, and {who} would commit other offsets; stop the consumers first")
     if not found.offsets and not wanted.get("topics") and not wanted.get("offsets"):
-        why = "there is no such group; correct the name, or" if found.state == "DEAD" else "has committed nothing;"
-        wrong.append(f"{name}: {why} name the topics that it is to begin with")
+        why = "does not exist; correct the name, or" if found.state == "DEAD" else "has no committed offsets;"
+        reasons.append(f"{name}: {why} name the topics to start with")
     named = {*(wanted.get("topics") or []), *(wanted.get("offsets") or {})}
-    wrong += [f"{name}: there is no topic {topic}" for topic in sorted(named - partitions.keys())]
+    reasons += [f"{name}: there is no topic {topic}" for topic in sorted(named - partitions.keys())]
     for topic, given in (wanted.get("offsets") or {}).items():
-        beyond = sorted(int(one) for one in given if int(one) >= partitions.get(topic, 10**9))
-        wrong += [f"{name}: topic {topic} has no partition {one}" for one in beyond]
-    return wrong
+        beyond = sorted(int(number) for number in given if int(number) >= partitions.get(topic, 10**9))
+        reasons += [f"{name}: topic {topic} has no partition {number}" for number in beyond]
+    return reasons
 
 
-def words(number: int) -> str:
-    """Return what a move means."""
+def effect(number: int) -> str:
+    """Return the effect of moving an offset by a number of records."""
     return f"{abs(number)} records {'are skipped' if number > 0 else 'are read again'}"
 
 
 def change(wanted: Mapping[str, Any], found: Group, moved: Iterable[Place], ends: Ends) -> Change | None:
-    """Return the change of one group; None where it stands there already."""
+    """Return the change of one group; None if it has these offsets already."""
     before, after, work = [], [], {}
     for place in moved:
         now, then = found.offsets.get(place), target(wanted, place, found, ends)
@@ -136,7 +137,7 @@ def change(wanted: Mapping[str, Any], found: Group, moved: Iterable[Place], ends
             continue
         at = f"{place[0]}-{place[1]}"
         before.append(f"{at}: {'nothing committed' if now is None else now}")
-        after.append(f"{at}: {then}" + (f" ({words(then - now)})" if now is not None else ""))
+        after.append(f"{at}: {then}" + (f" ({effect(then - now)})" if now is not None else ""))
         work[place] = then
     return Change("group", found.name, "update", tuple(before), tuple(after), work) if work else None
 
@@ -147,22 +148,22 @@ def diff(
     partitions: Mapping[str, int],
     ends: Mapping[str, Ends],
 ) -> Plan:
-    """Return what is to be done that groups go on where they are told to, and everything that is refused."""
+    """Return the changes of groups, and all refusals."""
     changes, unchanged, refused = [], [], []
     for group in wanted:
         name = group["name"]
-        wrong = refusals(group, found[name], partitions)
-        refused += wrong
-        if not wrong:
-            there = [one for one in places(group, found[name], partitions) if one in ends[name].earliest]
-            one = change(group, found[name], there, ends[name])
-            changes += [one] if one else []
-            unchanged += [] if one else [name]
+        reasons = refusals(group, found[name], partitions)
+        refused += reasons
+        if not reasons:
+            moved = [place for place in places(group, found[name], partitions) if place in ends[name].earliest]
+            new = change(group, found[name], moved, ends[name])
+            changes += [new] if new else []
+            unchanged += [] if new else [name]
     return Plan(changes, unchanged, (), refused)
 
 
 def described(found: Group, ends: Ends) -> dict[str, Any]:
-    """Return a group as its module returns it; `lag` is how many records it has not read."""
+    """Return a group as the modules return it; `lag` is the number of records that it has not read."""
     rows = [
         {
             "topic": topic,

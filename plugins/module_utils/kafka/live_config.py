@@ -1,6 +1,6 @@
-"""Settings of brokers' files that Kafka takes while it runs: which those are, and what a broker is to be told of them.
+"""Dynamic settings in brokers' files: which they are, and which of them a running broker has to receive.
 
-Pure; who reads and writes is the facade.
+Pure functions; the facade reads and writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ THREADS = (
     "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
 )
-"""Kafka takes at most twice as many at once, and at least half (DynamicThreadPool, LogCleaner)."""
+"""Kafka at most doubles or halves them in one change (DynamicThreadPool, LogCleaner)."""
 LIVE = (
     *THREADS,
     "compression.type",
@@ -30,86 +30,86 @@ LIVE = (
     "log.segment.bytes",
     "message.max.bytes",
 )
-"""Those of Kafka's dynamic broker configs (DynamicBrokerConfig) whose change each broker can take alone, at any time,
-with nothing that it would have to be restarted for, and nothing that only the next start would show to be wrong."""
+"""The dynamic broker configs of Kafka (DynamicBrokerConfig) that each broker can change separately, at any time,
+without a restart, and whose mistakes show at once and not at the next start."""
 SYNONYMS = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
 )
-"""The first that is set wins in Kafka, and it alone can be set while a broker runs."""
+"""The first one that is set overrides the others, and is the only one that can be set while a broker runs."""
 UNITS = {"ms": 1, "minutes": 60_000, "hours": 3_600_000}
 KIND = "settings of"
-BY_HAND = "take it back with null (kafka_broker_config), or say it in kafka_dynamic_config"
+BY_HAND = "remove it with null (kafka_broker_config), or set it in kafka_dynamic_config"
 
 
 @dataclass(frozen=True)
 class Running:
-    """What a broker says of itself, by name in the unit of that name; what it does not have is left out."""
+    """The settings that a broker reports, by name, in the unit of that name."""
 
     own: Mapping[str, str | None] = field(default_factory=dict)
-    """What was set for it while it ran."""
+    """Dynamic settings of this broker."""
     everywhere: Mapping[str, str | None] = field(default_factory=dict)
-    """What was set for all brokers."""
+    """Dynamic settings of all brokers."""
     begun: Mapping[str, str] = field(default_factory=dict)
-    """What it was started with: its file's, else Kafka's own."""
+    """Values at its start: those of its file, else Kafka's defaults."""
     default: Mapping[str, str] = field(default_factory=dict)
-    """Kafka's own."""
+    """Kafka's defaults."""
 
 
 @dataclass(frozen=True)
 class Owed:
-    """What a broker's host says of it."""
+    """The settings that a broker's process has to receive, as its host reports them."""
 
     broker: int
     settings: Mapping[str, str | None]
-    """What its file says of each setting that is to be told; None where it says nothing."""
+    """The value of each setting in the file; None if the file does not set it."""
     told: Mapping[str, Sequence[str]]
-    """Values that we may have set. Whatever else is set is somebody else's."""
+    """Values that this project may have set. Other values were set by another program."""
     anew: bool = False
-    """It was started with this file, or will be before it is told anything."""
+    """Whether it was started with this file, or will be before it receives any setting."""
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What a broker is to be told."""
+class Update:
+    """The changes of one broker's dynamic settings."""
 
     waves: Sequence[Mapping[str, str | None]]
-    """One after the other; None takes a value back."""
+    """Written one after the other; None removes a setting."""
     before: Sequence[str]
     after: Sequence[str]
     told: Mapping[str, Sequence[str]]
-    """What is ours when that is done."""
+    """The values that are set by this project after the changes."""
     left: Sequence[str]
-    """What somebody else has set, and what goes before the file for that reason."""
+    """Settings of other programs that override the file, as sentences."""
     settled: bool
-    """It will run with its file, even when everybody takes back what he has set."""
+    """Whether the broker runs with the values of its file as soon as other programs remove their settings."""
 
 
 def synonyms(name: str) -> tuple[str, ...]:
-    """Return the names under which a file may say a setting, the one that wins first."""
+    """Return the names with which a file may set a setting, in the order of precedence."""
     return next((names for names in SYNONYMS if names[0] == name), (name,))
 
 
 def in_ms(synonym: str, value: str) -> str:
-    """Return a value of a synonym in the unit of what it stands for; below 0 is without a limit. Raises ValueError."""
+    """Return a synonym's value in the unit of the main name; a negative value is no limit. Raises ValueError."""
     factor = UNITS.get(synonym.rpartition(".")[2], 1)
     return value if factor == 1 else str(max(-1, int(value) * factor))
 
 
-def telling(owed: Owed, found: Running) -> Telling:
-    """Return what a broker is to be told, so that what holds is what its file says.
+def update_of(owed: Owed, found: Running) -> Update:
+    """Return the changes of a broker's dynamic settings after which the values of its file are in force.
 
-    It has a value of its own where it was started with another; that goes when it was started with the same. What
-    somebody else has set stays as it is.
+    The broker gets a dynamic setting if it was started with another value; the setting is removed if it was started
+    with the same value. Settings of other programs stay.
     """
     work: dict[str, str | None] = {}
     told: dict[str, list[str]] = {}
     left, goals, settled = [], dict[str, str](), True
     for name in sorted({*owed.settings, *owed.told}):
-        own, said = found.own.get(name), owed.settings.get(name)
+        own, in_file = found.own.get(name), owed.settings.get(name)
         ours = own is not None and any(same(own, one) for one in owed.told.get(name, ()))
-        value = found.default.get(name) if said is None else said
+        value = found.default.get(name) if in_file is None else in_file
         begun = value if owed.anew else found.begun.get(name)
         everywhere = found.everywhere.get(name)
         if name not in owed.settings or value is None or everywhere is not None:
@@ -127,21 +127,19 @@ def telling(owed: Owed, found: Running) -> Telling:
         else:
             others = own
         if others is not None and name in owed.settings and not same(others, value):
-            what = "the file says nothing of it" if said is None else f"the file says {said}"
+            file = "which does not set it" if in_file is None else f"which sets {in_file}"
             settled = settled and same(begun, value)
-            left.append(
-                f"{scope_name(str(owed.broker))}: {human(name, others)} was set beside its file, and holds; {what}"
-            )
+            left.append(f"{scope_name(str(owed.broker))}: {human(name, others)} overrides its file, {file}")
     now = {name: found.own.get(name) or found.everywhere.get(name) or found.begun.get(name) or "" for name in work}
     before = [human(name, now[name]) for name in work]
-    after = [human(name, goals[name]) + (", as its file says" if work[name] is None else "") for name in work]
-    return Telling(waves(work, now, goals), before, after, told, left, settled)
+    after = [human(name, goals[name]) + (", from its file" if work[name] is None else "") for name in work]
+    return Update(waves(work, now, goals), before, after, told, left, settled)
 
 
 def waves(
     work: Mapping[str, str | None], now: Mapping[str, str], goals: Mapping[str, str]
 ) -> list[dict[str, str | None]]:
-    """Return what is told one after the other: threads in steps that Kafka takes, everything else at once."""
+    """Return the changes to write one after the other: threads in steps that Kafka accepts, all others at once."""
     queues = dict[str, list[str | None]]()
     for name, value in work.items():
         way = list(steps(now[name], goals[name])) if name in THREADS else []
@@ -151,7 +149,7 @@ def waves(
 
 
 def steps(now: str, goal: str) -> Iterator[str]:
-    """Yield numbers of threads on the way to a goal, each at most twice the last, or at least half of it."""
+    """Yield the numbers of threads up to a goal, each at most twice the last one, or at least half of it."""
     if not (now.isdigit() and goal.isdigit() and int(now)):
         yield goal
         return

@@ -1,16 +1,16 @@
-"""Brokers are told what their files say: between what is pure and the facade."""
+"""Plans and writes dynamic settings of brokers' files: reads brokers through the facade, one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import scope_name
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_control import told
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_control import write_and_wait
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
-    Half,
     Look,
+    PartlyWritten,
     Plan,
     Unsure,
     carry_out,
@@ -21,12 +21,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config i
     BY_HAND,
     KIND,
     Owed,
-    Telling,
-    telling,
+    Update,
+    update_of,
 )
 
-RESTART = "its file has it, and it takes it from there when it is restarted (restart.yml -l <its host>)"
-LATER = "is not told what its file says; it takes it from there when it starts, or the next run tells it"
+RESTART = "its file has the value, restart the broker to apply it (restart.yml -l HOST)"
+LATER = "did not receive the settings of its file; it reads them when it starts, or gets them in the next run"
 
 
 def plan(
@@ -35,39 +35,40 @@ def plan(
     owed: Sequence[Owed],
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, Mapping[str, Mapping[str, Sequence[str]]]]:
-    """Return what brokers are to be told, and by id of each that is settled so what is ours when that is done.
+    """Return the changes of brokers, and by id of each broker that is settled the values that are then set by us.
 
-    One that does not answer is warned of, and left; so is what somebody else has set. Raises AdminError.
+    Warns about brokers that do not answer, and about settings of other programs. Raises AdminError.
     """
     changes, unchanged, refusals = [], [], []
     ours: dict[str, Mapping[str, Sequence[str]]] = {}
     for one in owed:
-        name, found = scope_name(str(one.broker)), asked(admin, metadata, one)
-        if isinstance(found, str):
-            warn(f"{name} {LATER}: {found}")
+        name, update = scope_name(str(one.broker)), read(admin, metadata, one)
+        if isinstance(update, str):
+            warn(f"{name} {LATER}: {update}")
             continue
-        for text in found.left:
+        for text in update.left:
             warn(f"{text}; {BY_HAND}")
-        if found.settled:
-            ours[str(one.broker)] = found.told
-        if not found.waves:
+        if update.settled:
+            ours[str(one.broker)] = update.told
+        if not update.waves:
             unchanged.append(name)
             continue
-        changes.append(Change(KIND, name, "update", tuple(found.before), tuple(found.after), (one.broker, found.waves)))
-        # Of one that is restarted before it is told, what it says now of what it would take is beside the point.
+        work = (one.broker, update.waves)
+        changes.append(Change(KIND, name, "update", tuple(update.before), tuple(update.after), work))
+        # A broker that is restarted before it receives the settings would validate them against its old values.
         if not one.anew and (
-            why := broker_config.write(admin, str(one.broker), found.waves[0], one.broker, validate_only=True)
+            why := broker_config.write(admin, str(one.broker), update.waves[0], one.broker, validate_only=True)
         ):
-            refusals.append(f"{name}: it refuses: {why}; {RESTART}")
+            refusals.append(f"{name}: rejects it: {why}; {RESTART}")
     return Plan(changes, unchanged, (), refusals), ours
 
 
-def asked(admin: Admin, metadata: Metadata, one: Owed) -> Telling | str:
-    """Return what a broker is to be told, or why it cannot be asked. Raises AdminError where it refuses to answer."""
+def read(admin: Admin, metadata: Metadata, one: Owed) -> Update | str:
+    """Return the changes of a broker, or why it cannot be read. Raises AdminError if it rejects the request."""
     if one.broker not in metadata.brokers:
         return "it is not registered"
     try:
-        return telling(one, broker_config.running(admin, one.broker))
+        return update_of(one, broker_config.running(admin, one.broker))
     except AdminError as error:
         if not error.unsure:
             raise
@@ -75,16 +76,16 @@ def asked(admin: Admin, metadata: Metadata, one: Owed) -> Telling | str:
 
 
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Tell one broker after the other; each has to have taken it, and to go on, before the next is told."""
+    """Write to one broker after the other; each has to apply its settings and keep running before the next one."""
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         (change,) = batch
         broker, waves = change.work
         for number, wave in enumerate(waves):
             step = Change(KIND, change.name, "update", work=(str(broker), wave))
-            if why := told(admin, step, [broker]):
-                mid = number and not isinstance(why, Unsure | Half)
-                return {change.name: Half(f"a part was written, and then: {why}") if mid else why}
+            if why := write_and_wait(admin, step, [broker]):
+                mid = number and not isinstance(why, Unsure | PartlyWritten)
+                return {change.name: PartlyWritten(f"a part was written, then: {why}") if mid else why}
         return {}
 
     return carry_out([([change], write) for change in changes], look)

@@ -1,6 +1,6 @@
-"""What the log dirs of a cluster hold, and what was left behind in them or set for them; no Ansible import.
+"""Reads what the log dirs of a cluster hold, stray replicas in them, and throttles of copies that were left.
 
-What looks left behind may be in the middle of going: metadata and log dirs are asked one after the other.
+Metadata and log dirs are read one after the other, so a replica that seems to be a stray may just be being deleted.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ from typing import Any, TypeVar
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs, told
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, by_broker, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import at_controller
 
 WAIT = 10.0
-"""Seconds after which it is asked again: brokers delete within that, or are in the middle of deleting more."""
+"""Seconds after which strays are read again: brokers have deleted some within that time."""
 MOST = 60.0
-"""Seconds after which nothing is said of what still goes, one after the other."""
+"""Seconds after which strays that still decrease are not reported."""
 
 Held = tuple[int, str, Place]
-"""A broker, one of its log dirs, and a partition of which that has a replica."""
+"""A broker, one of its log dirs, and a partition of which the log dir has a replica."""
 Left = TypeVar("Left")
 
 
 @dataclass(frozen=True)
 class Holdings:
-    """What brokers said."""
+    """The answers of all brokers."""
 
     dirs: Sequence[LogDir] = ()
     silent: Mapping[int, str] = field(default_factory=dict)
-    """By broker that did not tell, why."""
+    """By broker that did not answer, the reason."""
     strays: Mapping[Held, int] | None = None
-    """The bytes of replicas that are not their broker's, None where nobody could be asked."""
+    """The bytes of replicas that do not belong to their broker, None if no broker could be asked."""
     limits: Mapping[int, str] = field(default_factory=dict)
-    """By broker, the bytes a second that it may copy between its log dirs, though nothing is copied."""
+    """By broker, the throttle of copies between its log dirs in bytes per second, although nothing is copied."""
 
 
 def look(admin: Admin, state: State, limits: bool = False) -> Holdings:
-    """Ask the brokers of a cluster once, and once more where something was left. Raises ImportError."""
+    """Read the log dirs of a cluster, and read strays again. Raises ImportError."""
     try:
-        said = told(admin, set(state.brokers) - set(state.mute))
+        answers = by_broker(admin, set(state.brokers) - set(state.mute))
     except AdminError as error:
         return Holdings(silent=dict.fromkeys(state.brokers, str(error)))
-    dirs = [one for found in said.values() if not isinstance(found, AdminError) for one in found]
-    silent = {broker: str(found) for broker, found in said.items() if isinstance(found, AdminError)}
+    dirs = [one for answer in answers.values() if not isinstance(answer, AdminError) for one in answer]
+    silent = {broker: str(answer) for broker, answer in answers.items() if isinstance(answer, AdminError)}
     return Holdings(dirs, silent, strays(admin, state.partitions, dirs), forgotten(admin, dirs) if limits else {})
 
 
 def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]) -> dict[Held, int] | None:
-    """Return the bytes of replicas that are not their broker's, None where nobody says what there is, or whose it is.
+    """Return the bytes of replicas that do not belong to their broker, None without an answer about them.
 
-    They were away when their topic was deleted or moved, as a disk that comes back later; Kafka itself deletes none of
-    them. What a broker deletes it names no more, nor a replica that it renamed as stray. Raises ImportError.
+    They appear when a disk returns that was away while a topic was deleted or moved; Kafka does not delete them. A
+    broker does not report replicas that it is deleting or has renamed as stray. Raises ImportError.
     """
     if not (partitions and dirs):
         return None
@@ -65,7 +65,7 @@ def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]
         found = log_dirs(admin, {broker for broker, _, _ in few}, {place for _, _, place in few})
         now = at_controller(admin, admin.metadata()).partitions
         if not now:
-            raise AdminError("the controller names no partitions; it may have just started")
+            raise AdminError("the controller reports no partitions; it may have just started")
         return {*few} & unassigned(now, found)
 
     try:
@@ -75,7 +75,7 @@ def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]
 
 
 def unassigned(partitions: Iterable[Partition], dirs: Iterable[LogDir]) -> set[Held]:
-    """Return the replicas that are not their broker's; a copy on its way between log dirs counts as none."""
+    """Return the replicas that do not belong to their broker; copies in progress between log dirs do not count."""
     own = {(one.topic, one.number): one.replicas for one in partitions}
     return {
         (one.broker, one.path, place) for one in dirs for place in one.sizes if one.broker not in own.get(place, ())
@@ -83,7 +83,7 @@ def unassigned(partitions: Iterable[Partition], dirs: Iterable[LogDir]) -> set[H
 
 
 def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
-    """Return by broker the limit of its copies between log dirs where it copies none. Raises ImportError."""
+    """Return the throttle of copies between log dirs of each broker that copies nothing. Raises ImportError."""
 
     def idle(now: Sequence[LogDir]) -> set[tuple[int, str]]:
         brokers = {one.broker: False for one in now} | {one.broker: True for one in now if one.coming}
@@ -94,14 +94,14 @@ def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
 
     try:
         return dict(sorted(confirmed(idle(dirs), still)))
-    except AdminError:  # who does not answer has said so elsewhere
+    except AdminError:  # reported elsewhere
         return {}
 
 
 def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) -> set[Left]:
-    """Return what of it is so when it is asked for again, and for WAIT seconds in which none of it goes.
+    """Return the members of `first` that are found again, after WAIT seconds in which none of them disappeared.
 
-    Nothing where some of it goes for as long as MOST.
+    Return nothing if members disappear for as long as MOST seconds.
     """
     kept, begun = still(first) if first else first, waits.now()
     while kept:
@@ -115,7 +115,7 @@ def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) 
 
 
 def described(found: Holdings) -> dict[str, Any]:
-    """Return it as the module kafka_cluster answers it."""
+    """Return the result of the module kafka_cluster."""
     left: dict[tuple[int, str], list[tuple[Place, int]]] = {}
     for (broker, path, place), size in (found.strays or {}).items():
         left.setdefault((broker, path), []).append((place, size))

@@ -1,4 +1,4 @@
-"""An Ansible module with client properties among its options, whose secrets no answer and no journal has."""
+"""An Ansible module that hides the secrets inside client properties from its result and from the host's journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|oauthbearer\.conf
 
 
 def secrets(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the secret texts inside options, wherever they stand."""
+    """Yield the secrets inside options, at any depth."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from secrets(item, str(key))
@@ -25,38 +25,38 @@ def secrets(value: Any, name: str = "") -> Iterator[str]:
         yield str(value)
 
 
-def mistaken(given: Any, options: Mapping[str, Any], place: str = "") -> Iterator[str]:
-    """Yield values that Ansible would make something else of: true a number, a list or a mapping a text."""
+def wrong_types(given: Any, options: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    """Yield values that Ansible would convert: a boolean to a number or a string, a list or a mapping to a string."""
     for name, option in options.items():
         value = given.get(name) if isinstance(given, dict) else None
         kind, where = option.get("type", "str"), f"{place}{name}"
         if isinstance(value, bool) and kind in ("int", "str"):
-            yield f"{where}: {str(value).lower()}, and a {'number' if kind == 'int' else 'text'} is wanted"
+            yield f"{where}: is {str(value).lower()}; write a {'number' if kind == 'int' else 'string'}"
         elif isinstance(value, (list, dict)) and kind == "str":
-            yield f"{where}: a {'list' if isinstance(value, list) else 'mapping'}, and a text is wanted"
+            yield f"{where}: is a {'list' if isinstance(value, list) else 'mapping'}; write a string"
         elif kind == "dict":
-            yield from mistaken(value, option.get("options") or {}, f"{where}.")
+            yield from wrong_types(value, option.get("options") or {}, f"{where}.")
         for number, item in enumerate(value if isinstance(value, list) and kind == "list" else []):
             entry = item.get("name", number) if isinstance(item, dict) else number
             if option.get("elements") == "dict":
-                yield from mistaken(item, option.get("options") or {}, f"{where}[{entry}].")
+                yield from wrong_types(item, option.get("options") or {}, f"{where}[{entry}].")
             elif isinstance(item, (bool, list, dict)):
-                yield f"{where}[{entry}]: a text is wanted, and this is none"
+                yield f"{where}[{entry}]: is not a string; write a string"
 
 
 class KafkaModule(AnsibleModule):  # type: ignore[misc]
-    """AnsibleModule knows secrets by option; those of a dict of properties it would log and return."""
+    """An AnsibleModule that also hides secrets inside dicts: AnsibleModule hides whole options only."""
 
     def __init__(self, argument_spec: dict[str, Any], **more: Any) -> None:
-        """Refuse what is of another type than is wanted, all of it at once."""
+        """Reject values of a wrong type, all of them at once."""
         super().__init__(argument_spec=argument_spec, **more)
-        if wrong := list(mistaken(self.given, argument_spec)):
-            self.fail_json(msg="; ".join(wrong))
+        if mistakes := list(wrong_types(self.given, argument_spec)):
+            self.fail_json(msg="; ".join(mistakes))
 
     def _load_params(self) -> None:
-        """Read the options, before anything of them is logged or refused."""
+        """Read the options, and register their secrets before anything is logged."""
         super()._load_params()
         self.given = copy.deepcopy(self.params)
-        found = set(secrets(self.params))
-        # The journal gets the text of a dict, where backslashes and line ends are escaped.
-        self.no_log_values |= found | {repr(text)[1:-1] for text in found}
+        texts = set(secrets(self.params))
+        # The journal gets the repr of a dict, where backslashes and line ends are escaped.
+        self.no_log_values |= texts | {repr(text)[1:-1] for text in texts}

@@ -1,4 +1,4 @@
-"""Which brokers hold the replicas of new partitions: our own, so that it is right from the first byte. Pure."""
+"""Places the replicas of new partitions on brokers, in place of Kafka, so that nothing has to be moved later."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Replicas = list[int]
 
 
 class Placement:
-    """Places partitions of one topic after the other, and remembers what the brokers hold by then.
+    """Places the partitions of one topic after the other, and counts the replicas that brokers hold then.
 
-    The same brokers and the same topics in the same order are placed the same.
+    The result is the same for the same brokers and the same topics in the same order.
     """
 
     def __init__(self, racks: Mapping[int, Rack], there: Iterable[Sequence[int]] = ()) -> None:
-        """`racks` says each live broker's rack, None where it has none; `there` are the replicas of all partitions."""
+        """`racks` has the rack of each live broker, or None; `there` are the replicas of all existing partitions."""
         self.racks = racks
         self.held, self.led = Counter[int](), Counter[int]()
         for replicas in there:
@@ -29,10 +29,10 @@ class Placement:
         self.led.update(replicas[:1])
 
     def place(self, partitions: int, factor: int, there: Iterable[Sequence[int]] = ()) -> list[Replicas]:
-        """Return the replicas of so many new partitions of a topic; `there` are those of the partitions that it has.
+        """Return the replicas of new partitions of a topic; `there` are those of its existing partitions.
 
-        Of one partition, replicas are spread over racks as evenly as can be; of the topic, then of the cluster,
-        replicas and leaders over brokers. Raises ValueError where there are fewer brokers than replicas.
+        Replicas of a partition are spread evenly over racks; replicas and leaders of the topic, then of the cluster,
+        over brokers. Raises ValueError if there are fewer brokers than replicas.
         """
         if factor > len(self.racks):
             raise ValueError(f"{factor} replicas on {len(self.racks)} brokers")
@@ -57,11 +57,14 @@ class Placement:
             placed.append([leader, *(broker for broker in chosen if broker != leader)])
         while self.hand_on(placed, led):
             pass
-        # The next leader after the first, too, is another one from partition to partition.
+        # The second replica, which leads next, also differs from partition to partition.
         return [rotated(replicas, number) for number, replicas in enumerate(placed)]
 
     def hand_on(self, placed: list[Replicas], led: Counter[int]) -> bool:
-        """Have a broker that leads two more of a topic than another hand one on, over others if need be."""
+        """Move one leader from the broker with the most to the one with the least, over others if necessary.
+
+        Return False if the two differ by less than two.
+        """
         fullest = max(self.racks, key=lambda broker: (led[broker], -broker))
         ways: dict[int, list[tuple[int, int]]] = {fullest: []}
         queue = [fullest]
@@ -83,33 +86,34 @@ class Placement:
 
 
 def rotated(replicas: Replicas, number: int) -> Replicas:
-    """Return the same leader with its followers in another order."""
+    """Return the replicas with the same leader and its followers rotated."""
     followers = replicas[1:]
     turn = number % max(1, len(followers))
     return [*replicas[:1], *followers[turn:], *followers[:turn]]
 
 
 def unplaceable(declared: Mapping[int, Rack], live: Iterable[int], told: Mapping[int, Rack]) -> list[str]:
-    """Return why partitions cannot be placed now over all racks that are declared.
+    """Return why partitions cannot be placed now on all declared racks.
 
-    `declared` are the racks of the brokers that are to be there, nothing where nobody says it; `live` are those that
-    are, `told` what they say.
+    `declared` are the racks of the declared brokers, or empty; `live` are the registered brokers, `told` the racks that
+    they report.
     """
     ids: dict[Rack, list[int]] = {}
     for broker, rack in sorted(declared.items()):
         ids.setdefault(rack or None, []).append(broker)
     there = set(live)
-    wrong = [
-        f"no broker of {f'rack {rack}' if rack else 'those without a rack'} is there ({', '.join(map(str, brokers))}), "
-        "and partitions would be placed without it for good; start one"
+    reasons = [
+        f"all brokers {f'of rack {rack}' if rack else 'without a rack'} are down ({', '.join(map(str, brokers))}), "
+        "so partitions would be placed without it permanently; start one"
         for rack, brokers in ids.items()
         if there.isdisjoint(brokers)
     ]
-    wrong += [f"broker {one} did not say its rack; run again when it answers" for one in sorted(there - told.keys())]
-    wrong += [
-        f"broker {one} says that it is in {f'rack {told[one]}' if told[one] else 'no rack'}, "
-        f"and {declared[one] or 'none'} is declared; restart it, or correct its rack"
+    silent = sorted(there - told.keys())
+    reasons += [f"broker {one} did not report its rack; run again when it answers" for one in silent]
+    reasons += [
+        f"broker {one} reports {f'rack {told[one]}' if told[one] else 'no rack'}, "
+        f"but {declared[one] or 'none'} is declared; restart it, or correct its rack"
         for one in sorted(told.keys() & declared.keys())
         if (told[one] or None) != (declared[one] or None)
     ]
-    return wrong
+    return reasons

@@ -1,4 +1,4 @@
-"""What modules that ask a cluster do first and last: connect, compare the cluster's id, answer; no Kafka library."""
+"""Connects modules that read a cluster, compares the cluster's id, and ends the module with its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 
 
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
-    """End the module with what `answered` returns, or with the rung of the connection that failed."""
+    """End the module with the result of `answered`, or with the step of the connection that failed."""
     with connected(module, what) as (admin, metadata):
         try:
             result = answered(admin, metadata)

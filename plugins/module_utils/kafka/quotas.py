@@ -1,4 +1,4 @@
-"""Client quotas: what is wanted and what is found become changes. Pure; who reads and writes is the facade."""
+"""Client quotas: compares the declared ones with those of the cluster, and returns changes. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,76 +22,77 @@ Values = Mapping[str, float]
 
 
 class Entity(NamedTuple):
-    """Whose quota it is; None where it is not said, '' for the default."""
+    """The entity of a quota; None if a part is not used, '' for the default."""
 
     user: str | None
     client_id: str | None
 
     def __str__(self) -> str:
-        """Return it as a person says it: `user orders, default client id`."""
-        words = [
+        """Return the entity for messages: `user orders, default client id`."""
+        parts = [
             f"{kind} {name}" if name else f"default {kind}"
             for kind, name in (("user", self.user), ("client id", self.client_id))
             if name is not None
         ]
-        return ", ".join(words)
+        return ", ".join(parts)
 
 
 def entity(quota: Mapping[str, Any]) -> Entity:
-    """Return whose quota an entry is."""
+    """Return the entity of an entry."""
     return Entity(quota.get("user"), quota.get("client_id"))
 
 
 def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[Mapping[str, Any]]:
-    """Return the entries, those of `every_client` as one for each that the cluster has and no other entry names."""
-    said = [quota for quota in wanted if not quota.get("every_client")]
-    named = {entity(quota) for quota in said}
+    """Return the entries; one with `every_client` becomes an entry for each existing one that no other entry names."""
+    entries_of = [quota for quota in wanted if not quota.get("every_client")]
+    named = {entity(quota) for quota in entries_of}
     for user in [quota["user"] for quota in wanted if quota.get("every_client")]:
-        there = {Entity(user, None), *(who for who in found if who.user == user)} - named
-        said += [{**who._asdict(), "state": "absent"} for who in sorted(there, key=str)]
-    return said
+        existing = {Entity(user, None), *(who for who in found if who.user == user)} - named
+        entries_of += [{**who._asdict(), "state": "absent"} for who in sorted(existing, key=str)]
+    return entries_of
 
 
 def faults(wanted: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what is wrong with entries: each is of somebody, once, and its values are numbers above 0."""
-    wrong, seen = [], set[Entity]()
+    """Return the mistakes of entries: no entity, an entity declared twice, values that are not numbers above 0."""
+    mistakes, seen = [], set[Entity]()
     for quota in wanted:
         who = entity(quota)
         if who == (None, None):
-            wrong.append("quota of nobody; name a user or a client_id, '' is the default of all")
+            mistakes.append("quota without an entity; set user or client_id, '' is the default of all")
             continue
         if "<default>" in who:
-            wrong.append("quota of <default>: brokers keep the default of all under that name; say '' instead")
+            mistakes.append("quota of <default>: that is the brokers' name of the default of all; write '' instead")
         if who in seen:
-            wrong.append(f"quota of {who}: said twice; keep one of the two")
+            mistakes.append(f"quota of {who}: declared twice; keep one of the two")
         seen.add(who)
         for key, value in (quota.get("values") or {}).items():
             amount = number(value)
             if amount is None:
-                why = f"{key} {json.dumps(value)} is no number"
-                wrong.append(f"quota of {who}: {why}; write one, of bytes, percent or partitions, without a unit")
+                why = f"{key} {json.dumps(value)} is not a number"
+                advice = "write a number of bytes, percent or partitions, without a unit"
+                mistakes.append(f"quota of {who}: {why}; {advice}")
             elif amount <= 0:
-                why = f"{key} {amount:g} lets nobody do anything"
-                wrong.append(f"quota of {who}: {why}; say more than 0, or leave it out")
-    return wrong
+                why = f"{key} {amount:g} would block all requests"
+                mistakes.append(f"quota of {who}: {why}; set more than 0, or remove it")
+    return mistakes
 
 
 def number(value: Any) -> float | None:
-    """Return a value as a number, None for what is none."""
+    """Return a value as a finite number, None if it is not one."""
     try:
-        found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
+        amount = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return amount if math.isfinite(amount) else None
 
 
 def diff(
     wanted: Sequence[Mapping[str, Any]], found: Mapping[Entity, Values], prune: Mapping[str, Any] | None = None
 ) -> Plan:
-    """Return what is to be done that quotas are as wanted: of an entity all, the values that are not wanted go."""
+    """Return the changes of quotas; the declared values of an entity replace all values that it has."""
     refusals = faults([quota for quota in wanted if not quota.get("every_client")]) + entries.scope(prune, "quotas")
     if any(quota.get("every_client") and not quota.get("user") for quota in wanted):
-        refusals.append("quota of every client of nobody; name the user whose quotas are to go")
+        refusals.append("quota with every_client has no user; set the user whose quotas are to be deleted")
     if refusals:
         return Plan(refusals=refusals)
     changes, unchanged = [], []
@@ -116,5 +117,5 @@ def diff(
 
 
 def lines(values: Values) -> tuple[str, ...]:
-    """Return quotas as they are shown, bytes per second beside their MiB."""
+    """Return the values of a quota as lines, bytes per second also in MiB."""
     return tuple(human(key, value) for key, value in sorted(values.items()))

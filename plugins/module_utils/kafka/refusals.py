@@ -1,4 +1,4 @@
-"""How a request ends that is not done, or not wholly; no Ansible import, no Kafka library."""
+"""The two ways in which a request fails: rejected before anything was written, or unfinished."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 class Refused(Exception):
-    """What was asked for would not be right; nothing was written. The text says why, and what to do."""
+    """The request was rejected and nothing was written. The text has the reason, and what to do."""
 
 
 class Unfinished(Exception):
-    """Something was written, or may have been, and not all; `result` is what the module answers besides."""
+    """A part was written, or may have been; `result` are additional results of the module."""
 
     def __init__(self, text: str, result: dict[str, Any]) -> None:
-        """`text` says what was done and how to go on."""
+        """`text` has what was done, and how to continue."""
         super().__init__(text)
         self.result = result

@@ -1,7 +1,4 @@
-"""Brokers take new certificates from their disks without a restart.
-
-On the admin host, no Ansible import.
-"""
+"""Makes brokers reload certificates and truststores from their disks without a restart; runs on the admin host."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ Found = Sequence[tuple[Endpoint, Served]]
 
 
 class ReloadError(Exception):
-    """A step that was refused, by us or by a broker; the text says what and how to go on."""
+    """A step that was rejected, by this class or by a broker; the text has the reason, and how to continue."""
 
 
 def distrusts(endpoint: Endpoint, served: Served) -> bool:
@@ -29,11 +26,11 @@ def distrusts(endpoint: Endpoint, served: Served) -> bool:
 
 
 class Reload:
-    """Compares what all listeners serve and trust with what is on disks, and has the differences reloaded.
+    """Compares what all listeners serve and trust with the files on disk, and reloads the differences.
 
     First truststores that grow, then certificates, then truststores that shrink; of each broker the inter-broker
-    listener first, which
-    looks at a certificate before it takes it, as others do not. A step that would cut a listener off is refused.
+    listener first, because only that one validates a certificate before it uses it. A step that would cut a listener
+    off is rejected.
     """
 
     def __init__(
@@ -45,12 +42,12 @@ class Reload:
     ) -> None:
         """`admin` are the properties of a super user with a certificate, `endpoints` those of endpoints.py.
 
-        `patience` is how many seconds a listener may take until it answers. Raises ClientError, ImportError.
+        `patience` is the number of seconds within which a listener has to answer. Raises ClientError, ImportError.
         """
-        lacking = [name for name in ("ssl.certificate.location", "ssl.ca.location") if not admin.get(name)]
-        if lacking:
-            why = "listeners say what they serve and trust to a client with a certificate alone"
-            raise ClientError(f"{', '.join(lacking)} not set: {why}; take a listener of kafka_admin_listeners")
+        missing = [name for name in ("ssl.certificate.location", "ssl.ca.location") if not admin.get(name)]
+        if missing:
+            why = "only a client with a certificate can read what listeners serve and trust"
+            raise ClientError(f"{', '.join(missing)} not set: {why}; use a listener of kafka_admin_listeners")
         self.client = Admin(admin)
         self.tls = {"certificate": admin["ssl.certificate.location"], "ca": admin["ssl.ca.location"]}
         self.endpoints = sorted(endpoints, key=lambda one: (one["broker"], not one["inter_broker"]))
@@ -58,7 +55,7 @@ class Reload:
         self.changes: list[str] = []
 
     def converge(self) -> list[Served]:
-        """Reload what differs, and return what is served then. Raises ReloadError."""
+        """Reload the differences, and return what is served then. Raises ReloadError."""
         found = self.answers()
         for step in (self.growing_truststores, self.certificates, self.shrinking_truststores):
             if step(list(zip(self.endpoints, found, strict=True))) and not self.check_mode:
@@ -66,7 +63,7 @@ class Reload:
         return found
 
     def answers(self) -> list[Served]:
-        """Ask until every listener answers: a broker is registered before it opens its ports. Raises ReloadError."""
+        """Wait until every listener answers: a broker is registered before it opens its ports. Raises ReloadError."""
         deadline, tick = time.monotonic() + self.patience, threading.Event()
         while True:
             found = self.observe()
@@ -87,49 +84,51 @@ class Reload:
 
     def growing_truststores(self, found: Found) -> int:
         """Trust more CAs; return the number of reloads."""
-        owed = [one for one, served in found if distrusts(one, served) and {*served.authorities} <= {*one["trusted"]}]
-        for endpoint in owed:
+        growing = [
+            one for one, served in found if distrusts(one, served) and {*served.authorities} <= {*one["trusted"]}
+        ]
+        for endpoint in growing:
             self.reload(endpoint, "truststore", f"trusts {', '.join(sorted(endpoint['trusted']))}")
-        return len(owed)
+        return len(growing)
 
     def certificates(self, found: Found) -> int:
         """Serve new certificates; return the number of reloads."""
-        owed = [one for one, served in found if served.serial != one["serial"]]
-        for endpoint in owed:
+        renewed = [one for one, served in found if served.serial != one["serial"]]
+        for endpoint in renewed:
             self.peers_accept(endpoint, found)
-        for endpoint in owed:
+        for endpoint in renewed:
             self.reload(endpoint, "keystore", f"serves the certificate {endpoint['serial']}")
-        return len(owed)
+        return len(renewed)
 
     def shrinking_truststores(self, found: Found) -> int:
         """Trust fewer CAs; return the number of reloads."""
-        owed = [
+        shrinking = [
             one for one, served in found if distrusts(one, served) and not {*served.authorities} <= {*one["trusted"]}
         ]
-        for endpoint in owed:
-            self.nobody_left_behind(endpoint, found)
-        for endpoint in owed:
-            self.reload(endpoint, "truststore", f"trusts {', '.join(sorted(endpoint['trusted']))} alone")
-        return len(owed)
+        for endpoint in shrinking:
+            self.keeps_peers(endpoint, found)
+        for endpoint in shrinking:
+            self.reload(endpoint, "truststore", f"trusts only {', '.join(sorted(endpoint['trusted']))}")
+        return len(shrinking)
 
     @staticmethod
     def name(endpoint: Endpoint) -> str:
-        """Return how messages call a listener."""
+        """Return the name of a listener for messages."""
         return f"broker {endpoint['broker']} ({endpoint['host']}), listener {endpoint['listener']}"
 
     def peers_accept(self, endpoint: Endpoint, found: Found) -> None:
-        """Refuse a certificate whose CA another broker does not trust. Raises ReloadError."""
+        """Reject a certificate whose CA another broker does not trust. Raises ReloadError."""
         for other, served in found if endpoint["inter_broker"] else ():
             accepts = other["trusted"] if self.check_mode else served.authorities
             if other["inter_broker"] and accepts and endpoint["issuer"] not in accepts:
                 raise ReloadError(
                     f"{self.name(endpoint)}: not reloaded, its certificate is from {endpoint['issuer']}, "
                     f"which {self.name(other)} does not trust; "
-                    "first let every truststore hold both CAs (docs/security.md)"
+                    "first add both CAs to every truststore (docs/security.md)"
                 )
 
-    def nobody_left_behind(self, endpoint: Endpoint, found: Found) -> None:
-        """Refuse to drop a CA from which another broker has its certificate. Raises ReloadError."""
+    def keeps_peers(self, endpoint: Endpoint, found: Found) -> None:
+        """Reject the removal of a CA that has signed another broker's certificate. Raises ReloadError."""
         for other, served in found if endpoint["inter_broker"] else ():
             behind = served.serial != other["serial"] and not self.check_mode
             if other["inter_broker"] and (behind or other["issuer"] not in endpoint["trusted"]):
@@ -140,9 +139,9 @@ class Reload:
                 )
 
     def reload(self, endpoint: Endpoint, store: str, what: str) -> None:
-        """Set the store's location to what it is; that makes the broker read the file.
+        """Set the store's location to its current value, which makes the broker read the file again.
 
-        The setting is then removed, so that files rule.
+        The setting is then removed, so that it does not override the broker's file.
         """
         self.changes.append(f"{self.name(endpoint)}: {what}")
         if self.check_mode:
@@ -152,12 +151,12 @@ class Reload:
             self.client.reread(endpoint["broker"], key, endpoint[store], SECONDS)
         except AdminError as error:
             raise ReloadError(
-                f"{self.name(endpoint)}: refused {endpoint[store]} ({error}); it goes on with what it had"
+                f"{self.name(endpoint)}: rejected {endpoint[store]} ({error}) and keeps the old one; correct the file"
             ) from error
         self.wait(endpoint, store)
 
     def wait(self, endpoint: Endpoint, store: str) -> None:
-        """Wait until the listener serves (or trusts) what is on the disk. Raises ReloadError."""
+        """Wait until the listener serves the certificate, or trusts the CAs, of the file. Raises ReloadError."""
         deadline, tick = time.monotonic() + SECONDS, threading.Event()
         while True:
             (served,) = observe([endpoint], self.tls)
@@ -171,6 +170,6 @@ class Reload:
             if time.monotonic() > deadline:
                 raise ReloadError(
                     f"{self.name(endpoint)}: {differs(endpoint, served)}, {SECONDS:.0f} s after the "
-                    "reload; look at its journal"
+                    "reload; look at: journalctl -u kafka there"
                 )
             tick.wait(0.1)

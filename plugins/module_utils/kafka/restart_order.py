@@ -1,4 +1,4 @@
-"""In which order brokers are restarted, and which of them together; no Ansible import, no Kafka library."""
+"""Computes the order in which brokers are restarted, and which of them are restarted together."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Batch:
 
     brokers: tuple[int, ...]
     why: str = ""
-    """Why they are not those of a whole rack, where one was asked for."""
+    """Why they are not a whole rack, although racks were requested."""
 
 
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:
-    """Return in which order brokers are restarted, and which of them together.
+    """Return the batches in which brokers are restarted, in order.
 
-    Sick ones first, the controller last. With `parallel`, a rack together, where what it holds bears that, and
-    everybody tells what there is: who does not may have the very replica that a rack has twice.
+    Sick brokers are first, the controller is last. With `parallel`, a rack is one batch, if the partitions it holds
+    allow it and all brokers answer: one that does not may have the only other replica of a partition.
     """
     first, controller = sick(snapshot, brokers), snapshot.states[0].controller
     rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == controller)
-    found = [Batch((broker,)) for broker in first]
+    order = [Batch((broker,)) for broker in first]
     if not parallel:
-        return found + [Batch((broker,)) for broker in rest]
+        return order + [Batch((broker,)) for broker in rest]
     by_rack: dict[str, list[int]] = {}
     together = rules.racks if rules.together is None else rules.together
     for broker in rest:
@@ -49,13 +49,13 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
         )
         if whys:
             why = f"rack {rack} is restarted broker by broker: {'; '.join(whys)}"
-            found += [Batch((broker,), why) for broker in members]
+            order += [Batch((broker,), why) for broker in members]
         else:
-            found.append(Batch(tuple(members)))
-    return found
+            order.append(Batch(tuple(members)))
+    return order
 
 
 def unknown(snapshot: Snapshot) -> list[str]:
-    """Return why not all is known of what brokers hold."""
+    """Return why it is not fully known what brokers hold."""
     headless = uncontrolled(snapshot)
     return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]

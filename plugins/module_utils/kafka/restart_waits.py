@@ -1,6 +1,6 @@
-"""The waits of a restart: until brokers may stop, and until the cluster is as good as before.
+"""The waits of a restart: until brokers may stop, and until the cluster is as healthy as before.
 
-How long, says kafka_restart_timeout (groups/kafka.yml). No Ansible import.
+Their limit is kafka_restart_timeout (groups/kafka.yml).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import B
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
 
-# Lacking, of a cluster: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
+# What a cluster is missing, by kind: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
 WITHOUT = " without "
 JUDGE = 2.0
-"""Seconds between two looks at all that the gate is told, at most."""
+"""Maximum interval in seconds between two snapshots for the gate."""
 CONFIRM = 0.5
-"""Seconds between two questions to each broker whether they are back, at most."""
+"""Maximum interval in seconds between two requests to each broker whether the brokers are back."""
 SAME = 30.0
-"""Seconds for which the same has to lack before anything is stopped in a cluster that is not whole."""
+"""Seconds for which nothing may change before a broker is stopped in a cluster that is not healthy."""
 
 
 def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return what is not whole; {} where everything is.
+    """Return what the cluster is missing; {} if it is healthy.
 
-    Not what lacks by the `own` brokers of a run alone: it has to be there when they are back.
+    Replicas and partitions that are missing only because of the run's `own` brokers do not count: they come back.
     """
     offline = [p for p in state.offline() if not p.isr or set(p.isr) - set(own)]
-    found = {
+    missing = {
         "brokers": [str(broker) for broker in sorted(set(expected) - set(state.brokers) - set(own))],
         "offline": [str(partition) for partition in offline],
         "under_replicated": [
@@ -38,16 +38,16 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
             for broker in sorted(state.lacks(partition) - set(own))
         ],
     }
-    return {kind: names for kind, names in found.items() if names}
+    return {kind: names for kind, names in missing.items() if names}
 
 
 def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return what lacks by the `own` brokers, whoever else is away; {} where they have come back.
+    """Return what is missing because of the `own` brokers, whichever others are down; {} if they are back.
 
-    A partition without a leader is theirs where one of them was in sync with it at last; else another one has to come.
-    What those lack that have given up a disk, the `sick`, comes back with another disk.
+    A partition without a leader counts if one of them is its last in-sync replica; otherwise another broker has to come
+    back. Replicas of `sick` brokers (with a failed disk) do not count; they need another disk.
     """
-    found = {
+    missing = {
         "brokers": [str(broker) for broker in sorted(set(own) - (set(state.brokers) - set(state.mute)))],
         "offline": [str(p) for p in state.offline() if set(p.isr) & set(own) - set(sick)],
         "under_replicated": [
@@ -57,54 +57,54 @@ def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict
             for broker in sorted(state.lacks(p) & set(own) - set(sick))
         ],
     }
-    return {kind: names for kind, names in found.items() if names}
+    return {kind: names for kind, names in missing.items() if names}
 
 
 def looks(
     ask: Callable[[], State],
     missing: Callable[[State], Lacking],
-    words: Callable[[State], str],
+    message: Callable[[State], str],
     settled: Callable[[State, Lacking], Verdict],
 ) -> Callable[[], Look]:
-    """Return what looks once at a cluster; silence, and a cluster without a controller, prove nothing."""
+    """Return a function that looks at a cluster; no answer, and a cluster without a controller, prove nothing."""
 
     def look() -> Look:
         try:
             state = ask()
         except ClusterError as error:
             return Look(None, str(error))
-        found, why = missing(state), words(state)
+        found, why = missing(state), message(state)
         return Look(found, why, (lambda: settled(state, found)) if state.controller >= 0 else None)
 
     return look
 
 
 Confirm = Callable[[State], Sequence[State]]
-"""Asks, after a look that one broker answered, each of them (views.py). Raises ClusterError."""
+"""Asks each broker, after a look that one broker answered (broker_views.py). Raises ClusterError."""
 
 
 def before_order(
     ask: Callable[[], State], tell: Callable[..., Snapshot], patience: Patience
 ) -> tuple[Verdict, Snapshot | None]:
-    """Wait until brokers name one controller; return what that came to, and what they `tell` of a state."""
-    found: list[Snapshot | None] = [None]
+    """Wait until brokers name one controller; return the verdict, and the snapshot that `tell` reads for a state."""
+    last: list[Snapshot | None] = [None]
 
     def look() -> Look:
         try:
             state = ask()
             if state.controller < 0:
                 return Look(None, "no controller")
-            told = found[0] = tell(state=state)
-            if headless := uncontrolled(told):
+            snapshot = last[0] = tell(state=state)
+            if headless := uncontrolled(snapshot):
                 return Look(None, str(headless))
         except UntoldError as error:
-            untold = Verdict(False, {}, str(error), lasting=True)
-            return Look({}, "", lambda: untold)
+            closed = Verdict(False, {}, str(error), lasting=True)
+            return Look({}, "", lambda: closed)
         except ClusterError as error:
             return Look(None, str(error))
         return Look({}, "", lambda: Verdict(True, {}))
 
-    return watch(look, patience), found[0]
+    return watch(look, patience), last[0]
 
 
 def before_restart(
@@ -115,9 +115,9 @@ def before_restart(
     patience: Patience,
     stopped: Collection[int] = (),
 ) -> Verdict:
-    """Wait until brokers may be stopped: `judge` names nothing that is in the way.
+    """Wait until brokers may be stopped: `judge` returns no reason against it.
 
-    What lacks by those of them that the run itself has `stopped` needs no patience.
+    What is missing because of brokers that the run itself has `stopped` is not waited for.
     """
 
     def settled(state: State, found: Lacking) -> Verdict:
@@ -129,10 +129,10 @@ def before_restart(
             return Verdict(False, found, str(error))
         if blocks:
             return Verdict(False, found, "; ".join(map(str, blocks)), lasting=any(block.lasting for block in blocks))
-        words = "; ".join(state.problems(expected))
+        problems = "; ".join(state.problems(expected))
         who = f"broker{'s' if brokers[1:] else ''} {', '.join(map(str, brokers))} {'are' if brokers[1:] else 'is'}"
-        gone = f"{who} restarted though the cluster is not whole ({words}): no partition would lose by it"
-        return Verdict(True, found, gone if found else "")
+        warning = f"{who} restarted although the cluster is not healthy ({problems}): no partition is affected"
+        return Verdict(True, found, warning if found else "")
 
     missing = looks(ask, lambda s: lacking(s, expected, stopped), lambda s: "; ".join(s.problems(expected)), settled)
     return watch(missing, patience)
@@ -144,10 +144,7 @@ def at_once(
     expected: Sequence[int],
     brokers: Sequence[int],
 ) -> list[int]:
-    """Return `brokers` where nothing lacks and they may be stopped now; nobody where that is waited for, or refused.
-
-    Raises UntoldError.
-    """
+    """Return `brokers` if the cluster is healthy and they may be stopped now; otherwise []. Raises UntoldError."""
     try:
         state = ask()
         return list(brokers) if brokers and not state.problems(expected) and not judge(state) else []
@@ -158,7 +155,7 @@ def at_once(
 
 
 def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
-    """Tell whether all say that nothing lacks, and that whoever is preferred leads."""
+    """Tell whether, by all views, the cluster is healthy and all partitions have their preferred leaders."""
     try:
         return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
     except ClusterError:
@@ -173,12 +170,12 @@ def after_restart(
     patience: Patience,
     confirm: Confirm,
 ) -> Verdict:
-    """Wait until brokers are back: all say that the cluster is whole, or has them and lacks nothing that it had."""
+    """Wait until brokers are back: by all views, they are registered and nothing is missing that was there before."""
 
     def worse(state: State) -> bool:
         found = lacking(state, expected)
         more = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
-        # What was offline may be under-replicated now.
+        # A partition that was offline may be under-replicated now.
         more["under_replicated"] = [
             name
             for name in more.get("under_replicated", ())
@@ -193,8 +190,8 @@ def after_restart(
             return Verdict(False, found, str(error))
         if bad := [one for one in states if worse(one)]:
             return Verdict(False, found, "; ".join(bad[0].problems(expected)))
-        words = "; ".join(state.problems(expected))
-        return Verdict(True, found, f"the cluster is not whole, as before: {words}" if found else "")
+        problems = "; ".join(state.problems(expected))
+        return Verdict(True, found, f"the cluster is not healthy, as before: {problems}" if found else "")
 
     missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
     return watch(missing, replace(patience, every=CONFIRM))
@@ -208,13 +205,13 @@ def after_start(
     confirm: Confirm,
     sick: Callable[[State], Collection[int]] = lambda _: (),
 ) -> Verdict:
-    """Wait until brokers that were started are registered, and in sync with all that somebody leads.
+    """Wait until brokers that were started are registered, and in sync with all partitions that have a leader.
 
-    Whoever else is away is not waited for, and neither are replicas of those that have given up a disk: `sick` asks for
-    them, where something still lacks.
+    Other brokers that are down are not waited for, nor replicas of brokers with a failed disk; `sick` returns these, if
+    something is still missing.
     """
 
-    def words(found: Lacking) -> str:
+    def message(found: Lacking) -> str:
         return "; ".join(f"{kind.replace('_', '-')}: {', '.join(names[:5])}" for kind, names in found.items())
 
     def settled(state: State, found: Lacking) -> Verdict:
@@ -225,10 +222,10 @@ def after_start(
         except ClusterError as error:
             return Verdict(False, found, str(error))
         if missing:
-            return Verdict(False, found, words(missing))
+            return Verdict(False, found, message(missing))
         why = "; ".join(state.problems(expected))
-        disks = f"; a disk was given up by: {', '.join(map(str, lost))}" if lost else ""
-        return Verdict(True, found, f"the cluster is not whole yet: {why}{disks}" if why else "")
+        disks = f"; brokers with a failed disk: {', '.join(map(str, lost))}" if lost else ""
+        return Verdict(True, found, f"the cluster is not healthy yet: {why}{disks}" if why else "")
 
-    missing = looks(ask, lambda s: away(s, started), lambda s: words(away(s, started)), settled)
+    missing = looks(ask, lambda s: away(s, started), lambda s: message(away(s, started)), settled)
     return watch(missing, replace(patience, every=CONFIRM))

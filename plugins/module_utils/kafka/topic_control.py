@@ -1,4 +1,4 @@
-"""Topics of a cluster read, checked by its brokers, and written: the verbs between topics.py and the facade."""
+"""Plans and writes topics: reads the cluster through the facade, and has brokers validate the changes of topics.py."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka import factor
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
-    Half,
     Look,
+    PartlyWritten,
     Plan,
     Unsure,
     batches,
@@ -36,9 +36,9 @@ Prune = Mapping[str, Any] | None
 def read(
     admin: Admin, metadata: Metadata, wanted: Declared, prune: Prune, brokers: Mapping[int, Rack] | None = None
 ) -> Cluster:
-    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError.
+    """Return what is needed of the cluster for the declared topics and those that may be pruned. Raises AdminError.
 
-    `brokers` are those that are to be there, with their racks.
+    `brokers` are the declared brokers with their racks.
     """
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
@@ -73,36 +73,36 @@ def plan(
     brokers: Mapping[int, Rack] | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError.
+    """Return the changes, with those that brokers reject; writes nothing. Raises AdminError.
 
-    `warn` is told of topics that are left alone because their replicas move.
+    Warns about topics that are not changed because their replicas are being moved.
     """
     cluster = read(admin, metadata, wanted, prune, brokers)
     for name in sorted(cluster.moving):
-        warn(f"topic {name}: its replicas are being moved; it is left alone, run again afterwards")
-    found = diff(wanted, cluster, prune)
-    said = refused(admin, found.changes)
-    return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
+        warn(f"topic {name}: is not changed, its replicas are being moved; run again afterwards")
+    compared = diff(wanted, cluster, prune)
+    rejected = validated(admin, compared.changes)
+    return Plan(compared.changes, compared.unchanged, compared.unmanaged, [*compared.refusals, *rejected])
 
 
-def refused(admin: Admin, changes: Sequence[Change]) -> list[str]:
-    """Have brokers judge changes without making them; return their refusals. Raises AdminError."""
+def validated(admin: Admin, changes: Sequence[Change]) -> list[str]:
+    """Have brokers validate changes without making them; return their refusals. Raises AdminError."""
     if any(change.verb == "create" or change.work["replicas"] for change in changes if change.verb != "delete"):
         admin.reach_controller()
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for write in (create, grow, configure):
-        found |= write(admin, changes, True)
-    return [f"topic {name}: {why}" for name, why in found.items()]
+        reasons |= write(admin, changes, True)
+    return [f"topic {name}: {why}" for name, why in reasons.items()]
 
 
 def create(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Make topics."""
+    """Create topics."""
     new = [NewTopic(one.name, one.work["replicas"], one.work["config"]) for one in changes if one.verb == "create"]
     return topics.create(admin, new, validate_only)
 
 
 def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Give topics more partitions."""
+    """Add partitions to topics."""
     more = [
         MorePartitions(one.name, one.work["total"], one.work["replicas"])
         for one in changes
@@ -122,19 +122,19 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
 
 
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write changes, what takes nothing away first; what comes after a batch that failed is not tried."""
+    """Write changes, deletions last; after a batch that failed, no other is tried."""
 
-    half: list[Change] = []
+    partly: list[Change] = []
 
     def update(batch: Sequence[Change]) -> dict[str, str]:
         failed = configure(admin, batch)
         more = grow(admin, [change for change in batch if change.name not in failed])
         for change in batch:
             if change.name in more and (change.work["set"] or change.work["remove"]):
-                half.append(change)
+                partly.append(change)
                 why = more[change.name]
-                told = f"its settings were written, more partitions were not: {why}"
-                more[change.name] = Unsure(why) if isinstance(why, Unsure) else Half(told)
+                written = f"its settings were written, but no partitions were added: {why}"
+                more[change.name] = Unsure(why) if isinstance(why, Unsure) else PartlyWritten(written)
         return failed | more
 
     def delete(batch: Sequence[Change]) -> dict[str, str]:
@@ -146,5 +146,5 @@ def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
         for verb, write in writers.items()
         for batch in batches([change for change in changes if change.verb == verb], BATCH)
     ]
-    written = carry_out(steps, look)
-    return replace(written, done=[*written.done, *(one for one in half if one not in written.done)])
+    outcome = carry_out(steps, look)
+    return replace(outcome, done=[*outcome.done, *(one for one in partly if one not in outcome.done)])

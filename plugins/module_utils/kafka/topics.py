@@ -1,4 +1,4 @@
-"""Topics: what is wanted and what is found become changes and refusals. Pure; who reads and writes is admin.py."""
+"""Topics: compares the declared ones with those of the cluster, and returns changes and refusals. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Placement, Rack
 
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Set while replicas move, by whom moves them; never drift, and told where they are left."""
+"""Set by the program that moves replicas; never treated as drift, but reported if they are left."""
 RETENTION = ("retention.ms", "retention.bytes")
 UNLIMITED = "-1"
 
@@ -30,21 +30,21 @@ class Found:
     """One topic of the cluster."""
 
     replicas: Sequence[tuple[int, ...]]
-    """Of each partition, in the order of their numbers."""
+    """The replicas of each partition, in the order of their numbers."""
     dynamic: Mapping[str, str] = field(default_factory=dict)
-    """What was set for this topic."""
+    """The topic's own settings."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What topics are placed on and compared with."""
+    """The cluster that topics are placed on and compared with."""
 
     racks: Mapping[int, Rack]
     topics: Mapping[str, Found]
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """Of the brokers: num.partitions, default.replication.factor, and what holds where a topic says nothing."""
+    """The brokers' num.partitions, default.replication.factor, and their defaults of topics' settings."""
     known: Set[str] = frozenset()
-    """Names of settings that brokers know; none where there is no topic to ask of."""
+    """Names of settings that brokers know; empty if there is no topic whose settings can be read."""
     unplaceable: Sequence[str] = ()
     """Why no partition can be placed now."""
     moving: Set[str] = frozenset()
@@ -52,7 +52,7 @@ class Cluster:
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
-    """Tell whether two texts mean the same value."""
+    """Tell whether two strings are the same value."""
     if one is None or other is None or one == other:
         return one == other
     if key == "cleanup.policy":
@@ -69,28 +69,29 @@ def policies(text: str | None) -> set[str]:
 
 
 def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[str, Any] | None = None) -> Plan:
-    """Return what is to be done that topics are as wanted, and everything that is refused."""
+    """Return the changes of topics, and all refusals."""
     declared = {topic["name"]: topic for topic in wanted}
     placement = Placement(cluster.racks, [replicas for found in cluster.topics.values() for replicas in found.replicas])
-    wrong = entries.topics(wanted)
+    mistakes = entries.topics(wanted)
     changes, unchanged = [], []
-    refusals = [*entries.scope(prune, "topics"), *(f"topic {name}: {why}" for name in wrong for why in wrong[name])]
+    refusals = [*entries.scope(prune, "topics")]
+    refusals += [f"topic {name}: {why}" for name in mistakes for why in mistakes[name]]
     refusals += collisions(wanted, cluster.topics.keys())
-    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving - wrong.keys()
+    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving - mistakes.keys()
     replicas = {name: found.replicas for name, found in cluster.topics.items() if not name.startswith("_")}
     uncopied = factors.differing([declared[name] for name in sorted(managed)], replicas)
     for name in sorted(managed):
         topic, found = declared[name], cluster.topics.get(name)
-        change, refused = one(topic, found, cluster, placement)
+        change, refused = change_of(topic, found, cluster, placement)
         refusals += [f"topic {name}: {text}" for text in refused]
         if change and name not in uncopied:
             changes.append(change)
         elif not refused and found and name not in uncopied:
             unchanged.append(name)
     refusals += factors.refusals(uncopied)
-    if cluster.unplaceable and (placed := [one for one in changes if one.work and one.work["replicas"]]):
-        changes = [one for one in changes if one not in placed]
-        names = f"topic{'s' * (len(placed) > 1)} {', '.join(one.name for one in placed)}"
+    if cluster.unplaceable and (placed := [change for change in changes if change.work and change.work["replicas"]]):
+        changes = [change for change in changes if change not in placed]
+        names = f"topic{'s' * (len(placed) > 1)} {', '.join(change.name for change in placed)}"
         refusals += [f"{names}: {why}" for why in cluster.unplaceable]
     others = sorted(name for name in cluster.topics.keys() - declared.keys() if not name.startswith("_"))
     pruned = [name for name in others if in_scope(name, (prune or {}).get("topics") or [])]
@@ -108,67 +109,66 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
 
 
 def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str]:
-    """Return topics that differ by . and _ alone: their metrics would have one name, and brokers refuse them."""
-    found = []
+    """Return topics that differ only in . and _: their metrics would have the same name, so brokers reject them."""
+    refusals = []
     for topic in wanted:
         if topic.get("state") == "absent" or not topic.get("manage", True):
             continue
         name, others = topic["name"], there | {other["name"] for other in wanted if other.get("state") != "absent"}
         for other in sorted(others):
             if other != name and other.replace(".", "_") == name.replace(".", "_") and name not in there:
-                found.append(
-                    f"topic {name}: {other} differs from it by . and _ alone, which name one metric, so brokers "
-                    "refuse it; choose another name"
+                refusals.append(
+                    f"topic {name}: {other} differs from it only in . and _, so their metrics would have the same name "
+                    "and brokers reject it; choose another name"
                 )
-    return found
+    return refusals
 
 
-def one(
+def change_of(
     topic: Mapping[str, Any], found: Found | None, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change of one topic, None where there is none, and why it is refused."""
+    """Return the change of one topic, None if there is none, and its refusals."""
     name, absent = topic["name"], topic.get("state") == "absent"
     if name.startswith("_"):
-        return None, ["names that begin with _ are the cluster's own; take it out of kafka_topics"]
+        return None, ["is internal, as all names that begin with _; remove it from kafka_topics"]
     if absent:
         if found is None:
             return None, []
         if not topic.get("allow_delete"):
-            return None, ["would be deleted with all its records; say allow_delete: true if that is meant"]
+            return None, ["would be deleted with all its records; set allow_delete: true to allow it"]
         return Change("topic", name, "delete", described(found)), []
     unknown = sorted((topic.get("config") or {}).keys() - cluster.known) if cluster.known else []
-    wrong = [f"{key} is no setting of topics; correct its name" for key in unknown]
-    if strange := [text for key, value in (topic.get("config") or {}).items() if (text := fault(key, value))]:
-        return None, [*wrong, *strange]
+    refusals = [f"{key} is not a setting of topics; correct its name" for key in unknown]
+    if invalid := [text for key, value in (topic.get("config") or {}).items() if (text := fault(key, value))]:
+        return None, [*refusals, *invalid]
     change, more = (created if found is None else updated)(topic, found or Found(()), cluster, placement)
-    return (None if wrong else change), [*wrong, *more]
+    return (None if refusals else change), [*refusals, *more]
 
 
 def fault(key: str, value: Any) -> str:
-    """Return why a value is none, '' where it is one; brokers judge what is not compared here."""
+    """Return why a value is invalid, '' if it is valid; brokers validate values that are not compared here."""
     if value is None or isinstance(value, (list, dict)):
-        return f"{key}: {json.dumps(value)} is no value; write a text or a number, or leave it out"
+        return f"{key}: {json.dumps(value)} is not a single value; write a string or a number, or remove it"
     numbers = (*RETENTION, "min.insync.replicas")
     if key in numbers and not re.fullmatch(r"-?\d{1,18}", str(value)):
-        return f"{key}: {value} is no whole number; write one without a unit"
+        return f"{key}: {value} is not an integer; write an integer without a unit"
     return ""
 
 
 def created(
     topic: Mapping[str, Any], _: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change that makes a topic."""
+    """Return the change that creates a topic, and its refusals."""
     partitions = topic.get("partitions") or int(cluster.defaults.get("num.partitions", 1))
     factor = topic.get("replication_factor") or int(cluster.defaults.get("default.replication.factor", 1))
     config = dict(topic.get("config") or {})
     minimum = config.get("min.insync.replicas", cluster.defaults.get("min.insync.replicas"))
-    wrong = durability(factor, minimum)
+    refusals = durability(factor, minimum)
     if factor > len(cluster.racks):
-        wrong.append(
-            f"{factor} replicas, and {len(cluster.racks)} brokers are there; start the others, or say fewer replicas"
-        )
-    if wrong:
-        return None, wrong
+        count = len(cluster.racks)
+        refusals.append(f"{factor} replicas, but {count} brokers are running; start the others, or set fewer replicas")
+    if refusals:
+        return None, refusals
     replicas = placement.place(partitions, factor)
     after = lines(partitions, factor, config)
     return Change("topic", topic["name"], "create", (), after, {"replicas": replicas, "config": config}), []
@@ -177,20 +177,21 @@ def created(
 def updated(
     topic: Mapping[str, Any], found: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change that brings a topic to what is wanted."""
+    """Return the change of an existing topic, None if it is as declared, and its refusals."""
     config = {key: value for key, value in (topic.get("config") or {}).items() if key not in THROTTLES}
     before = {key: value for key, value in found.dynamic.items() if key not in THROTTLES}
     now, then = {**cluster.defaults, **before}, {**cluster.defaults, **config}
     sets = {key: value for key, value in config.items() if not same(key, value, before.get(key))}
     removes = sorted(before.keys() - config.keys())
-    partitions, wrong = growth(topic, len(found.replicas), then)
+    partitions, refusals = growth(topic, len(found.replicas), then)
     factor = topic.get("replication_factor") or max(map(len, found.replicas))
-    wrong += durability(factor, then.get("min.insync.replicas"))
-    wrong += [] if topic.get("allow_data_loss") else losses(now, then)
+    refusals += durability(factor, then.get("min.insync.replicas"))
+    refusals += [] if topic.get("allow_data_loss") else losses(now, then)
     if partitions and factor > len(cluster.racks):
-        wrong.append(f"{factor} replicas for new partitions, and {len(cluster.racks)} brokers are there")
-    if wrong or not (sets or removes or partitions):
-        return None, wrong
+        count = len(cluster.racks)
+        refusals.append(f"{factor} replicas for new partitions, but {count} brokers are running; start the others")
+    if refusals or not (sets or removes or partitions):
+        return None, refusals
     olds, news = [], []
     if partitions:
         olds.append(f"partitions: {len(found.replicas)}")
@@ -203,48 +204,48 @@ def updated(
     return Change("topic", topic["name"], "update", tuple(olds), tuple(news), work), []
 
 
-def setting(key: str, said: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    """Return a setting as it is shown, also where nothing is said."""
-    if key in said:
-        return human(key, said[key])
+def setting(key: str, values: Mapping[str, str], defaults: Mapping[str, str]) -> str:
+    """Return a setting as a line, also if only the default is known."""
+    if key in values:
+        return human(key, values[key])
     return f"{human(key, defaults[key])}, by default" if key in defaults else f"{key}: the default"
 
 
 def growth(topic: Mapping[str, Any], has: int, then: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Return how many partitions a topic gets, and why not."""
-    wanted = topic.get("partitions") or has
-    if wanted < has:
-        return 0, [f"has {has} partitions, {wanted} are declared, and Kafka cannot take partitions away; declare {has}"]
-    if wanted == has or topic.get("allow_more_partitions"):
-        return wanted - has, []
-    why = "records with a key go to other partitions from then on, and their order is lost"
+    """Return the number of partitions that a topic gets, and the refusals."""
+    declared = topic.get("partitions") or has
+    if declared < has:
+        return 0, [f"has {has} partitions, {declared} are declared, and Kafka cannot remove partitions; declare {has}"]
+    if declared == has or topic.get("allow_more_partitions"):
+        return declared - has, []
+    why = "records with a key would go to other partitions, and their order would be lost"
     if "compact" in policies(then.get("cleanup.policy")):
         why = "it is compacted, and a key in two partitions would keep two values"
-    advice = f"say allow_more_partitions: true if that is meant, or declare {has}"
-    return 0, [f"has {has} partitions, {wanted} are declared: {why}; {advice}"]
+    advice = f"set allow_more_partitions: true to allow it, or declare {has}"
+    return 0, [f"has {has} partitions, {declared} are declared: {why}; {advice}"]
 
 
 def durability(factor: int, minimum: str | None) -> list[str]:
-    """Refuse what cannot be written, or cannot while one broker restarts; one replica is what it is."""
+    """Return the refusal of a topic that is not writable, or not while one broker restarts; one replica is allowed."""
     if minimum is None or int(minimum) < max(factor, 2):
         return []
-    broken = "nothing could be written" if int(minimum) > factor else "a restart of one broker would stop writes"
+    effect = "no record could be written" if int(minimum) > factor else "a restart of one broker would stop writes"
     return [
-        f"min.insync.replicas {minimum} with {factor} replicas: {broken}; "
-        f"say min.insync.replicas {max(1, factor - 1)}, or more replicas"
+        f"min.insync.replicas {minimum} with {factor} replicas: {effect}; "
+        f"set min.insync.replicas {max(1, factor - 1)}, or more replicas"
     ]
 
 
 def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """Return the settings by which records can be lost that are safe now."""
+    """Return the refusals of settings by which records that are safe now could be lost."""
     wrong = []
-    advice = "say allow_data_loss: true if that is meant"
+    advice = "set allow_data_loss: true to allow it"
     for key in RETENTION:
         old, new = now.get(key, UNLIMITED), then.get(key, UNLIMITED)
         if int(new) < 0 or "delete" not in policies(then.get("cleanup.policy", "delete")):
             continue
         if int(old) < 0 or int(new) < int(old):
-            wrong.append(f"{human(key, old)} would become {shown(key, new)}, and older records would be deleted")
+            wrong.append(f"{human(key, old)} would become {without_name(key, new)}, and older records would be deleted")
     before, after = policies(now.get("cleanup.policy", "delete")), policies(then.get("cleanup.policy", "delete"))
     if after - before:
         becomes = f"{','.join(sorted(before))} would become {','.join(sorted(after))}"
@@ -252,25 +253,25 @@ def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
     key = "min.insync.replicas"
     if int(then.get(key, 1)) < int(now.get(key, 1)):
         becomes = f"{human(key, now[key])} would become {then.get(key, 1)}"
-        wrong.append(f"{becomes}, and records that only so many brokers have can be lost")
+        wrong.append(f"{becomes}, and records that are on that few brokers could be lost")
     key = "unclean.leader.election.enable"
     if now.get(key, "false").lower() != "true" and then.get(key, "false").lower() == "true":
-        wrong.append(f"{key}: false would become true, and a leader may lack records")
+        wrong.append(f"{key}: false would become true, and a leader without all records could be elected")
     return [f"{text}; {advice}" for text in wrong]
 
 
-def shown(key: str, value: str) -> str:
-    """Return a value as it is shown, without its name."""
+def without_name(key: str, value: str) -> str:
+    """Return a value as in `human`, without its name."""
     return human(key, value).partition(": ")[2]
 
 
 def lines(partitions: int, factor: int, config: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a topic as it is shown."""
+    """Return a topic as lines."""
     settings = (human(key, value) for key, value in sorted(config.items()))
     return (f"partitions: {partitions}", f"replication_factor: {factor}", *settings)
 
 
 def described(found: Found) -> tuple[str, ...]:
-    """Return a topic that is there as it is shown."""
+    """Return an existing topic as lines."""
     factor = max((len(replicas) for replicas in found.replicas), default=0)
     return lines(len(found.replicas), factor, found.dynamic)

@@ -1,4 +1,4 @@
-"""SCRAM users: what is wanted and what is found become changes and refusals. Pure; the facade reads and writes."""
+"""SCRAM users: compares the declared ones with those of the cluster, and returns changes and refusals."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 MECHANISM, ITERATIONS = "SCRAM-SHA-512", 8192
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
-"""What brokers take."""
+"""The limits of brokers."""
 LOGIN, GENERATION, ALWAYS = "login", "generation", "always"
-"""How it is known whether a password is unchanged; the last takes none for unchanged."""
+"""How to find out whether a password is unchanged; with the last one, it always counts as changed."""
 STEP = 1024
-"""Rounds of hashing that hold a generation are a multiple of this besides it, so that two numbers make one sum once."""
+"""Iterations are a multiple of this plus the generation, so that each pair of numbers has its own sum."""
 Kept = Mapping[str, Mapping[str, int]]
-"""{user: {mechanism: iterations}}, as the cluster says."""
+"""{user: {mechanism: iterations}} of the cluster."""
 
 
 class Credential(NamedTuple):
-    """A password that is to be, or with none the mechanism that is to go."""
+    """A password to be written, or, without a password, a mechanism to be deleted."""
 
     user: str
     mechanism: str
@@ -30,9 +30,9 @@ class Credential(NamedTuple):
 
 
 def as_declared(user: Mapping[str, Any]) -> Credential:
-    """Return what a declared user is to have.
+    """Return the credential of a declared user.
 
-    Nobody can read a password back, but everybody who may how often it was hashed: a generation is counted there.
+    A password cannot be read back, but its number of iterations can: a generation is stored there.
     """
     mechanism, iterations = user.get("mechanism") or MECHANISM, user.get("iterations") or ITERATIONS
     verify = user.get("verify") or LOGIN
@@ -42,28 +42,28 @@ def as_declared(user: Mapping[str, Any]) -> Credential:
 
 def generation(user: Mapping[str, Any]) -> int:
     """Return the number of a user's password, 1 for the first."""
-    said = user.get("generation")
-    return 1 if said is None else int(said)
+    declared = user.get("generation")
+    return 1 if declared is None else int(declared)
 
 
-def uncounted(user: Mapping[str, Any], wanted: Credential) -> str:
-    """Return why a password cannot be written so, '' where it can."""
+def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
+    """Return why iterations and generation of a user are invalid, '' if they are valid."""
     name, counted = user["name"], user.get("generation") is not None
     if wanted.verify == LOGIN and counted:
-        return f"user {name}: a generation is not looked at; say verify: generation, or take it out"
+        return f"user {name}: generation is not used with verify: login; set verify: generation, or remove generation"
     if wanted.verify != LOGIN and generation(user) < 1:
-        return f"user {name}: generation {generation(user)}: the first password is 1, and each new one is one more"
+        return f"user {name}: generation {generation(user)}: is below 1; set 1, and add 1 for each new password"
     if wanted.verify != LOGIN and generation(user) >= STEP:
         return (
-            f"user {name}: generation {generation(user)}: there are {STEP - 1}; say other iterations, and begin with 1"
+            f"user {name}: generation {generation(user)}: is above {STEP - 1}; set other iterations, and generation: 1"
         )
     if wanted.verify != LOGIN and (wanted.iterations - generation(user)) % STEP:
-        why = "other iterations with another generation would make the same sum, and a new password be missed"
-        return f"user {name}: iterations with a generation: {why}; say a multiple of {STEP}, as {ITERATIONS}"
+        why = "another pair of both numbers would have the same sum, and a new password would not be detected"
+        return f"user {name}: iterations with a generation: {why}; set a multiple of {STEP}, as {ITERATIONS}"
     if not LEAST_ITERATIONS <= wanted.iterations <= MOST_ITERATIONS:
-        more = "" if wanted.verify == LOGIN else ", the generation among them"
-        limits = f"brokers take {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
-        return f"user {name}: {wanted.iterations} iterations{more}: {limits}; say others"
+        more = "" if wanted.verify == LOGIN else ", the generation included"
+        limits = f"brokers accept {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
+        return f"user {name}: {wanted.iterations} iterations{more}: {limits}; set another number"
     return ""
 
 
@@ -73,19 +73,19 @@ def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
 
 
 def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of users who are absent whole: not only a mechanism, and no entry has them present."""
+    """Return the names of users that are absent as a whole: not only a mechanism, and without an entry as present."""
     there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
 
 
 def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of which no entry has a password; one that the cluster keeps for them would go on working."""
+    """Return the names without a password in any entry; a password that the cluster has for them is deleted."""
     having = {user["name"] for user in with_credential(users)}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in having))
 
 
 def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
-    """Return the passwords that only a login can tell: all else is as declared."""
+    """Return the passwords that only a login can verify, because everything else is as declared."""
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
     return [
         one
@@ -95,19 +95,19 @@ def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
 
 
 def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
-    """Return the refusal of passwords that would be tried where nobody is asked for one: all would seem to be right."""
+    """Return the refusal of passwords that would be tried at a listener that asks for none: all would seem correct."""
     if protocol.startswith("SASL_"):
         return []
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
     tried = list(dict.fromkeys(one.user for one in wanted if one.verify == LOGIN))
     names = f"user{'s' * (len(tried) > 1)} {', '.join(tried)}"
-    why = "where no password is asked for, so that every one would seem to be right"
-    advice = "name a listener of SASL_SSL (kafka_client), or say verify: generation"
-    return [f"{names}: verify: login, and login says security.protocol: {protocol}, {why}; {advice}"] if tried else []
+    why = "which asks for no password, so that every password would seem correct"
+    advice = "use a listener with SASL_SSL (kafka_client), or set verify: generation"
+    return [f"{names}: verify: login, but login has security.protocol: {protocol}, {why}; {advice}"] if tried else []
 
 
 def line(mechanism: str, iterations: int, password: str = "") -> str:
-    """Return a credential as it is shown."""
+    """Return a credential as a line."""
     return f"{mechanism}: {iterations} iterations{password}"
 
 
@@ -118,10 +118,10 @@ def diff(
     prune: Mapping[str, Any] | None = None,
     safe: Sequence[str] = (),
 ) -> Plan:
-    """Return what is to be done that users are as declared, and everything that is refused.
+    """Return the changes of users, and all refusals.
 
-    `working` says of {(user, mechanism)} whether the declared password logs in; principals that are `safe` are never
-    pruned.
+    `working` has by (user, mechanism) whether the declared password logs in. Principals that are `safe` are never
+    deleted.
     """
     changes, unchanged, refusals = [], [], [*entries.users(users), *entries.scope(prune, "users")]
     for user in with_credential(users):
@@ -129,14 +129,14 @@ def diff(
         if user.get("state") == "absent":
             gone = [one for one in kept if user.get("mechanism") in (None, one)]
             if gone and f"User:{name}" in safe:
-                refusals.append(f"user {name}: asks itself here, or is a super user; take state: absent out")
+                refusals.append(f"user {name}: is a super user, or the user of this run; remove state: absent")
                 continue
             changes += removed(name, kept, gone)
             continue
         if not wanted.password:
-            refusals.append(f"user {name}: no password; name vault.passwords.{name}, or say credential: false")
+            refusals.append(f"user {name}: has no password; set vault.passwords.{name}, or credential: false")
             continue
-        if why := uncounted(user, wanted):
+        if why := invalid_iterations(user, wanted):
             refusals.append(why)
             continue
         after = line(wanted.mechanism, wanted.iterations)
@@ -146,18 +146,18 @@ def diff(
             before = line(wanted.mechanism, kept[wanted.mechanism])
             changes.append(Change("user", name, "update", (before,), (after,), [wanted]))
         elif wanted.verify == ALWAYS:
-            before = f"{after}, a password that nobody compares"
+            before = f"{after}, a password that is not compared"
             changes.append(Change("user", name, "update", (before,), (f"{after}, the declared password",), [wanted]))
         elif wanted.verify == LOGIN and not working.get((name, wanted.mechanism)):
-            before = f"{after}, another password than is declared"
+            before = f"{after}, another password"
             changes.append(Change("user", name, "update", (before,), (f"{after}, the declared password",), [wanted]))
         else:
             unchanged.append(name)
     for name in without_credential(users):
         if found.get(name) and f"User:{name}" in safe:
             refusals.append(
-                f"user {name}: credential: false, and it has a password, with which a super user or who asks may log "
-                "in; say its password, or take it away by hand"
+                f"user {name}: credential: false, but it has a password, and is a super user or the user of this run; "
+                "set its password, or delete it by hand"
             )
         else:
             changes += removed(name, found.get(name, {}), list(found.get(name, ())))
@@ -172,7 +172,7 @@ def diff(
 
 
 def removed(name: str, kept: Mapping[str, int], gone: Sequence[str]) -> list[Change]:
-    """Return the change that takes credentials from a user; none where there is nothing to take."""
+    """Return the change that deletes credentials of a user; [] if there are none."""
     if not gone:
         return []
     before = tuple(line(mechanism, kept[mechanism]) for mechanism in gone)

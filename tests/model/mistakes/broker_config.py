@@ -48,7 +48,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKER_CONFIG_DANGER",
         f"{EVERY}[max.connections]",
-        "say at least 1",
+        "set at least 1",
         variables=dynamic("max.connections", 0),
     ),
     Mistake(

@@ -1,4 +1,4 @@
-"""The only place that imports a Kafka library: verbs that take and return plain data.
+"""The only package that imports a Kafka library: functions that take and return plain data.
 
-confluent-kafka does what it can; kafka-python, which `quotas` alone loads, does the rest.
+They use confluent-kafka where it can do the request, otherwise kafka-python (kafka_python.py).
 """

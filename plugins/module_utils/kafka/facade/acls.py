@@ -1,4 +1,4 @@
-"""ACLs of a cluster, through confluent-kafka; no Ansible import."""
+"""Reads, creates and deletes the ACLs of a cluster, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 
 RESOURCES = {"CLUSTER": "BROKER"}
-"""librdkafka's words where they are not Kafka's."""
+"""librdkafka's names where they differ from Kafka's."""
 
 
 def found(admin: Admin) -> set[Acl]:
-    """Return every ACL of the cluster; the resource is UNKNOWN where the library knows no word. Raises AdminError."""
+    """Return all ACLs of the cluster; a resource that the library does not know is UNKNOWN. Raises AdminError."""
     from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType
     from confluent_kafka.admin import ResourcePatternType as Pattern
     from confluent_kafka.admin import ResourceType as Kind
@@ -27,13 +27,13 @@ def found(admin: Admin) -> set[Acl]:
     everything = AclBindingFilter(
         Kind.ANY, anybody, Pattern.ANY, anybody, anybody, AclOperation.ANY, AclPermissionType.ANY
     )
-    words = {theirs: ours for ours, theirs in RESOURCES.items()}
+    names = {theirs: ours for ours, theirs in RESOURCES.items()}
     return {
         Acl(
             one.principal,
             one.permission_type.name,
             one.operation.name,
-            words.get(one.restype.name, one.restype.name),
+            names.get(one.restype.name, one.restype.name),
             one.name,
             one.resource_pattern_type.name,
             one.host,
@@ -43,21 +43,21 @@ def found(admin: Admin) -> set[Acl]:
 
 
 def create(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Make ACLs in one request; return why some failed, by the ACL in words."""
+    """Create ACLs in one request; return the reasons of those that failed, by the ACL as text."""
     asked = {binding(acl): acl for acl in acls}
     futures = admin.client.create_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def delete(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Remove ACLs in one request; return why some failed, by the ACL in words."""
+    """Delete ACLs in one request; return the reasons of those that failed, by the ACL as text."""
     asked = {binding(acl, True): acl for acl in acls}
     futures = admin.client.delete_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def binding(acl: Acl, as_filter: bool = False) -> Any:
-    """Return an ACL as the library wants it."""
+    """Return an ACL as an object of the library."""
     from confluent_kafka.admin import (
         AclBinding,
         AclBindingFilter,

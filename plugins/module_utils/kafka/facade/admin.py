@@ -1,4 +1,4 @@
-"""A cluster's metadata, topics and settings, through confluent-kafka; no Ansible import."""
+"""Reads a cluster's metadata, elects leaders, and explains requests without an answer, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client, ladder
 
 ASK, WRITE = 7.0, 60.0
-"""Seconds that a question and a write may take: brokers that lost ZooKeeper leave many questions without an answer."""
+"""Limits in seconds of a read and a write request: brokers without ZooKeeper leave many requests unanswered."""
 ELECTION = 10.0
-"""Seconds until there has to be a controller."""
+"""Seconds within which there has to be a controller."""
 REACH = 2.0
-"""Seconds until a port has to answer."""
+"""Seconds within which a port has to answer."""
 QUORUM = "nothing was written; look at ZooKeeper's quorum (playbooks/check.yml)"
 FIRST = 4.0
-"""Seconds until the first answer; after that the rungs are tried one by one."""
+"""Seconds within which the first answer has to come; after that the steps of the connection are tried one by one."""
 BROKEN = ("(_TRANSPORT)", "(NETWORK_EXCEPTION)", "(UNKNOWN)")
-"""Errors with which a request may have been carried out: a connection that broke, and an end that nobody foresaw."""
+"""Errors after which a request may have been carried out: a broken connection, and an unexpected error."""
 
 
 class AdminError(Failure):
-    """The cluster refused, or did not answer; the text names the rung, or carries the client's own words."""
+    """The cluster rejected a request, or did not answer; the text has the step that failed, or the client's error."""
 
 
 class Unanswered(AdminError):
-    """A request that was not answered in time: it was not refused, either."""
+    """A request that was not answered in time, and not rejected either."""
 
     unsure = True
 
 
 class NotAllowed(AdminError):
-    """Who asks may not; the cluster answered."""
+    """The cluster denied the request: the user has no right to make it."""
 
 
-STANDS = "restart a broker on its host (systemctl restart kafka): who starts stands for election"
-"""What ends it where nobody is the controller."""
+STANDS = "restart a broker on its host (systemctl restart kafka): a broker that starts takes part in the election"
+"""The remedy if no controller is elected."""
 
 
 class Uncontrolled(AdminError):
-    """There is no controller, or nobody can reach it."""
+    """There is no controller, or it cannot be reached."""
 
 
 @dataclass(frozen=True)
@@ -68,30 +68,30 @@ class Partition:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What one broker says of the cluster."""
+    """The metadata that one broker returned."""
 
     cluster_id: str
     controller: int
-    """-1 where there is none."""
+    """-1 if there is none."""
     brokers: Mapping[int, tuple[str, int]]
-    """By id, the address and port of the listener that was asked."""
+    """By id, the address and port of the listener that was used."""
     partitions: Sequence[Partition]
     unseen: Sequence[Partition] = ()
-    """Those of them whose leader does not have this listener."""
+    """Those of the partitions whose leader does not have this listener."""
     said_by: int = -1
-    """The broker that says it; -1 where that is not known."""
+    """The broker that returned it; -1 if that is not known."""
 
     @cached_property
     def topics(self) -> dict[str, list[tuple[int, ...]]]:
-        """Return of each topic the replicas of its partitions, in the order of their numbers."""
-        found: dict[str, list[tuple[int, ...]]] = {}
+        """Return by topic the replicas of its partitions, in the order of their numbers."""
+        by_topic: dict[str, list[tuple[int, ...]]] = {}
         for partition in self.partitions:
-            found.setdefault(partition.topic, []).append(partition.replicas)
-        return found
+            by_topic.setdefault(partition.topic, []).append(partition.replicas)
+        return by_topic
 
 
-def said(error: BaseException) -> str:
-    """Return an error of the library in the broker's words."""
+def text_of(error: BaseException) -> str:
+    """Return the text of an error of the library."""
     from confluent_kafka import KafkaException
 
     if isinstance(error, KafkaException) and error.args:
@@ -100,24 +100,24 @@ def said(error: BaseException) -> str:
 
 
 def failed(error: BaseException) -> AdminError:
-    """Return an error of the library as one of ours."""
-    text = said(error)
+    """Return the AdminError for an error of the library."""
+    text = text_of(error)
     if "TIMED_OUT" in text or isinstance(error, (TimeoutError, NoAnswer)):
         return Unanswered(text)
-    found = refused(text)
-    found.unsure = text.endswith(BROKEN)
-    return found
+    converted = refused(text)
+    converted.unsure = text.endswith(BROKEN)
+    return converted
 
 
 def refused(text: str) -> AdminError:
-    """Return what a broker said, and that it is a matter of rights where it is one."""
+    """Return the AdminError for an error of a broker, NotAllowed if a right is missing."""
     if re.search(r"AUTHORIZATION_FAILED|AuthorizationFailedError", text):
-        return NotAllowed(f"authorization: {text}; who asks has to be a super user, or have the ACL")
+        return NotAllowed(f"authorization: {text}; use a super user, or a user with the ACL")
     return AdminError(text)
 
 
 def answer(future: Future[Any], timeout: float) -> Any:
-    """Return what was answered. Raises AdminError."""
+    """Return the answer of a request. Raises AdminError."""
     from confluent_kafka import KafkaException
 
     try:
@@ -127,20 +127,23 @@ def answer(future: Future[Any], timeout: float) -> Any:
 
 
 def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging: bool = False) -> dict[str, str]:
-    """Wait for all; return why some failed, by name. Raises Unanswered where they are only `judging`."""
-    found = {}
+    """Wait for all; return the reasons of those that failed, by name.
+
+    Raises Unanswered for a request without an answer, if the requests only validate (`judging`).
+    """
+    reasons = {}
     for name, future in futures:
         try:
             answer(future, timeout)
         except AdminError as error:
             if judging and isinstance(error, Unanswered):
                 raise
-            found[name] = (Unsure if error.unsure else str)(error)
-    return found
+            reasons[name] = (Unsure if error.unsure else str)(error)
+    return reasons
 
 
 class Admin:
-    """One cluster, through one listener, as a super user."""
+    """A client of one cluster, through one listener, as a super user."""
 
     def __init__(self, properties: Mapping[str, Any], patience: float = WRITE) -> None:
         """`properties` are librdkafka's; a write may take `patience` seconds. Raises ClientError, ImportError."""
@@ -148,21 +151,21 @@ class Admin:
         self.errors: list[Any] = []
         self.known: Metadata | None = None
         self.other: Any = None
-        """The client of the other library, where one was needed (kafka_python.py)."""
+        """The client of kafka-python, if one was needed (kafka_python.py)."""
         self.client = client.admin({**self.properties, "error_cb": self.errors.append})
 
     def close(self) -> None:
-        """End the other library's connections; those of this one end with the process."""
+        """Close the connections of kafka-python; those of confluent-kafka are closed with the process."""
         other, self.other = self.other, None
         if other:
             other.close()
 
     def leave_behind(self) -> None:
-        """Have the other library connect anew: a connection that waits for an answer gives no other."""
+        """Make kafka-python connect again: a connection that waits for an answer cannot be used for another request."""
         self.other = None
 
     def metadata(self) -> Metadata:
-        """Ask a broker for all topics. Raises AdminError, which names the rung that failed."""
+        """Read the metadata of all topics. Raises AdminError, which names the step of the connection that failed."""
         try:
             return self.look(FIRST)
         except AdminError as error:
@@ -170,17 +173,18 @@ class Admin:
             raise AdminError(ladder.climb(self.properties, self.errors) or str(error)) from error
 
     def look(self, timeout: float) -> Metadata:
-        """Ask a broker once. Raises AdminError in the library's own words.
+        """Read the metadata once. Raises AdminError with the library's error.
 
-        By metadata alone: librdkafka 2.16.0 ends the whole process (rd_assert in rd_kafka_admin_response_parse) where
-        a broker that has just started, and knows no broker yet, answers DescribeCluster.
+        Only a metadata request is used: librdkafka 2.16.0 ends the whole process (rd_assert in
+        rd_kafka_admin_response_parse) if a broker that has just started, and knows no brokers yet, answers
+        DescribeCluster.
         """
         from confluent_kafka import KafkaError, KafkaException
 
         try:
             found = self.client.list_topics(timeout=timeout)
         except (KafkaException, NoAnswer) as error:
-            raise AdminError(said(error)) from error
+            raise AdminError(text_of(error)) from error
         partitions, unseen = [], []
         for name, topic in found.topics.items():
             for number in sorted(topic.partitions):
@@ -194,14 +198,14 @@ class Admin:
         return self.known
 
     def anybody(self) -> dict[str, int]:
-        """Return whom to ask what every broker knows: the library would ask the controller, and wait for one."""
+        """Return the option that selects a reachable broker: by default the library asks the controller, or waits."""
         places = self.known.brokers if self.known else {}
         return next(({"broker": one} for one in sorted(places) if connect(*places[one], REACH) == "open"), {})
 
     def reach_controller(self) -> None:
-        """Wait until there is a controller and it can be reached: topics and users are its to write.
+        """Wait until there is a controller and it can be reached: only the controller writes topics and users.
 
-        Raises AdminError, which says so.
+        Raises Uncontrolled, AdminError.
         """
         deadline, tick = time.monotonic() + ELECTION, threading.Event()
         while why := uncontrolled(self.metadata()):
@@ -210,10 +214,10 @@ class Admin:
             tick.wait(0.5)
 
     def explain(self, error: AdminError) -> AdminError:
-        """Return what is behind a question that was not answered: the controller, an advertised listener, or itself."""
+        """Return the cause of a request without an answer: no controller, an advertised listener, else the error."""
         if isinstance(error, NotAllowed | Uncontrolled):
             return error
-        try:  # by connections of its own: a broker answers one after the other of what it is asked by one
+        try:  # with new connections: a broker answers the requests of one connection one after the other
             found = Admin(self.properties).metadata()
         except AdminError as other:
             return other
@@ -223,22 +227,22 @@ class Admin:
         with ThreadPoolExecutor(max(1, len(places))) as pool:
             answers = list(pool.map(lambda place: connect(place[1][0], place[1][1], REACH), places))
         silent = [
-            f"broker {broker} is advertised as {host}:{port}, which says {said}"
-            for (broker, (host, port)), said in zip(places, answers, strict=True)
-            if said != "open"
+            f"broker {broker} is advertised as {host}:{port}, which is not reachable ({state})"
+            for (broker, (host, port)), state in zip(places, answers, strict=True)
+            if state != "open"
         ]
         if silent:
             return AdminError(f"advertised listener: {'; '.join(silent)} ({error})")
         if isinstance(error, Unanswered):
-            why = "brokers can be reached, and what they ask ZooKeeper for has no answer"
+            why = "brokers can be reached, but ZooKeeper does not answer them"
             return AdminError(f"{why}; {QUORUM} ({error})")
         return error
 
     def elect(self, partitions: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
-        """Have the preferred leaders of partitions elected; return what waits for the answer, so many seconds at most.
+        """Start an election of preferred leaders; return a function that waits for the answer, for some seconds.
 
-        It returns why some were not, by their names, and None where nothing was answered yet. Raises AdminError;
-        Unanswered where nobody knows, or another one is to be asked.
+        The function returns the reasons of partitions that were not elected, by name, or None without an answer. It
+        raises AdminError, or Unanswered if the result is unknown or the request has to be repeated.
         """
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
@@ -247,16 +251,16 @@ class Admin:
         try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
             future = self.client.elect_leaders(ElectionType.PREFERRED, asked)
         except KafkaException as error:
-            raise AdminError(said(error)) from error
+            raise AdminError(text_of(error)) from error
 
         def answered(seconds: float) -> dict[str, str] | None:
             try:
                 found = future.result(seconds)
             except NoAnswer:
                 return None
-            except KafkaException as error:  # below 0 are the client's own
+            except KafkaException as error:  # negative codes are errors of the client
                 unknown = error.args[0].code() < 0 or error.args[0].code() in again
-                raise (Unanswered if unknown else AdminError)(said(error)) from error
+                raise (Unanswered if unknown else AdminError)(text_of(error)) from error
             failed = {f"{one.topic}-{one.partition}": why for one, why in found.items() if why}
             for why in failed.values():
                 if why.code() in again:
@@ -266,9 +270,9 @@ class Admin:
         return answered
 
     def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
-        """Set a file's location to what it is, which makes the broker read the file; then unset it, so that files rule.
+        """Set a file's location to its current value, so that the broker reads the file again; then unset it.
 
-        Raises AdminError.
+        Otherwise the setting would override the broker's file. Raises AdminError.
         """
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
@@ -280,11 +284,12 @@ class Admin:
 
 
 def uncontrolled(found: Metadata) -> str:
-    """Return why topics and users cannot be written now, '' where a controller can be reached."""
+    """Return why topics and users cannot be written now, '' if a controller can be reached."""
     place = found.brokers.get(found.controller)
     if place is None:
-        return f"no controller among the {len(found.brokers)} brokers that are known"
+        return f"no controller among the {len(found.brokers)} known brokers"
     reached = connect(place[0], place[1], REACH)
     if reached == "open":
         return ""
-    return f"no controller: broker {found.controller} was it last, and {place[0]}:{place[1]} says {reached}"
+    where = f"{place[0]}:{place[1]}"
+    return f"no controller: the last one, broker {found.controller}, is not reachable at {where} ({reached})"

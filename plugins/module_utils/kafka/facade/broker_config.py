@@ -1,4 +1,4 @@
-"""Settings of running brokers, through kafka-python, which alone knows those of all brokers; no Ansible import."""
+"""Reads and writes dynamic settings of brokers, with kafka-python: only it can address the settings of all brokers."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Running, in_ms, synonyms
 
 BROKER = 4
-"""Kafka's number of the kind of resource."""
+"""Kafka's number of this kind of resource."""
 OF_BROKER, OF_ALL, OF_FILE, DEFAULT = 2, 3, 4, 5
-"""Its numbers of who set a value: for one broker, for all, the file that a broker was started with, nobody."""
+"""Kafka's numbers of the source of a value: the broker's setting, that of all brokers, the file at start, default."""
 SET, DELETE = 0, 1
 Own = dict[str, str | None]
 
 
 def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
-    """Return what was set for one broker and, as it sees them, for all, and all that it knows. Raises AdminError."""
-    found = _described(admin, broker)
+    """Return the broker's own dynamic settings, those of all brokers, and all settings it knows. Raises AdminError."""
+    entries = _described(admin, broker)
     known = {
         entry.name: Known(entry.read_only, entry.is_sensitive, None if entry.is_sensitive else entry.value)
-        for entry in found[str(broker)]
-        if entry.config_type  # 0 of a name that brokers do not know
+        for entry in entries[str(broker)]
+        if entry.config_type  # 0 for a name that brokers do not know
     }
-    return _set(found[str(broker)], OF_BROKER), _set(found[ALL], OF_ALL), known
+    return _set(entries[str(broker)], OF_BROKER), _set(entries[ALL], OF_ALL), known
 
 
 def running(admin: Admin, broker: int) -> Running:
-    """Return what a broker was started with, and what was set beside that. Raises AdminError."""
-    found = _described(admin, broker)
-    own = found[str(broker)]
+    """Return the settings with which a broker was started, and its dynamic settings. Raises AdminError."""
+    entries = _described(admin, broker)
+    own = entries[str(broker)]
     begun, default = (_by(own, sources) for sources in ((OF_FILE, DEFAULT), (DEFAULT,)))
-    return Running(_set(own, OF_BROKER), _set(found[ALL], OF_ALL), begun, default)
+    return Running(_set(own, OF_BROKER), _set(entries[ALL], OF_ALL), begun, default)
 
 
 def _described(admin: Admin, broker: int) -> dict[str, Any]:
-    """Return what a broker says of its own settings, and of those of all, by the names of these two."""
+    """Return the entries of a broker's own settings and of those of all brokers, by scope. Raises AdminError."""
     from kafka.protocol.admin import DescribeConfigsRequest as Request
 
     asked = Request(
@@ -46,16 +46,16 @@ def _described(admin: Admin, broker: int) -> dict[str, Any]:
         include_synonyms=True,
         include_documentation=False,
     )
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for one in kafka_python.of(admin).ask(asked, ASK, broker).results:
         if one.error_code:
-            raise refused(f"broker {broker}: {kafka_python.words(one)}")
-        found[one.resource_name] = one.configs or []
-    return found
+            raise refused(f"broker {broker}: {kafka_python.error_text(one)}")
+        entries[one.resource_name] = one.configs or []
+    return entries
 
 
 def _set(entries: Any, source: int) -> Own:
-    """Return what was set by this source under its own name: an entry has the values of its synonyms, too."""
+    """Return the values of this source that were set with the entry's own name: an entry also lists its synonyms."""
     return {
         entry.name: one.value
         for entry in entries
@@ -65,23 +65,23 @@ def _set(entries: Any, source: int) -> Own:
 
 
 def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
-    """Return the values that hold where these sources alone count, the first of them most.
+    """Return the values that are in force if only these sources count, the first one with the highest precedence.
 
-    Of what goes before an entry under another name Kafka leaves out what comes before the entry's own: a file's hours
-    stand in the entry of the hours alone (ConfigHelper.configSynonyms).
+    In the synonyms of an entry, Kafka omits those that have a lower precedence than the entry's own name: hours of a
+    file are only in the entry of the hours (ConfigHelper.configSynonyms).
     """
     by_source = {source: _set(entries, source) for source in sources}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name in LIVE:
-        said = [(one, by_source[source].get(one)) for source in sources for one in synonyms(name)]
-        for one, value in said:
-            if value and name not in found:
-                found[name] = in_ms(one, value)
-    return found
+        candidates = [(one, by_source[source].get(one)) for source in sources for one in synonyms(name)]
+        for synonym, value in candidates:
+            if value and name not in values:
+                values[name] = in_ms(synonym, value)
+    return values
 
 
 def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
-    """Return what is set for all brokers, and for each that is there. Raises AdminError."""
+    """Return the dynamic settings of all brokers and of each registered broker. Raises AdminError."""
     settings: dict[str, Own] = {ALL: {}}
     known: dict[str, Known] = {}
     for broker in sorted(brokers):
@@ -100,7 +100,7 @@ def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
 def write(
     admin: Admin, scope: str, settings: Mapping[str, str | None], broker: int, validate_only: bool = False
 ) -> str:
-    """Have a broker set, and take back, settings of a scope; return why it does not, '' where it does.
+    """Set and remove settings of a scope through a broker; return why it rejects them, '' if it accepts them.
 
     Raises AdminError.
     """
@@ -108,5 +108,5 @@ def write(
 
     entries = [(key, DELETE if value is None else SET, value) for key, value in sorted(settings.items())]
     asked = Request(resources=[(BROKER, scope, entries)], validate_only=validate_only)
-    said = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience, broker).responses[0]
-    return kafka_python.words(said) if said.error_code else ""
+    response = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience, broker).responses[0]
+    return kafka_python.error_text(response) if response.error_code else ""

@@ -1,4 +1,4 @@
-"""The clients of a cluster that questions, reloads and users are asked through; no Ansible import."""
+"""Creates clients of a cluster, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
 
 
 class ClientError(Failure):
-    """Properties of which no client can be made, so that nobody was asked; the text names the file that is why."""
+    """Properties with which no client can be created; the text names the file that is the reason."""
 
 
 def admin(properties: Mapping[str, Any]) -> Any:
@@ -47,8 +47,8 @@ def _made(kind: Any, properties: Mapping[str, Any]) -> Any:
                 with open(path, "rb"):
                     pass
             except OSError as unread:
-                why = f"{unread.strerror} on this host, so nobody was asked"
+                why = f"{unread.strerror} on this host, so no broker was asked"
                 advice = "put the file there, or correct kafka_admin_listeners"
                 raise ClientError(f"{name} = {path}: {why}; {advice}") from error
-        said = error.args[0].str()
-        raise ClientError(f"no client can be made of {', '.join(places) or 'the properties'}: {said}") from error
+        names, why = ", ".join(places) or "the properties", error.args[0].str()
+        raise ClientError(f"no client can be created with {names}: {why}; correct them") from error

@@ -1,4 +1,4 @@
-"""Consumer groups and offsets of a cluster, through confluent-kafka; no Ansible import."""
+"""Reads consumer groups and offsets of a cluster, and resets offsets, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def names(admin: Admin) -> list[str]:
 
 
 def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
-    """Return groups by name, each with its members and what it committed. Raises AdminError."""
+    """Return groups by name, with their members and committed offsets. Raises AdminError."""
     from confluent_kafka import ConsumerGroupTopicPartitions
 
     asked = list(dict.fromkeys(wanted))
     described = admin.client.describe_consumer_groups(asked, request_timeout=ASK) if asked else {}
-    committed = {  # the library takes one group in a request
+    committed = {  # the library accepts one group per request
         name: admin.client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)], request_timeout=ASK)[name]
         for name in asked
     }
@@ -44,7 +44,7 @@ def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
 
 
 def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) -> Ends:
-    """Return the ends of partitions, and what is there at a time (ms). Raises AdminError."""
+    """Return the ends of partitions, and the offsets at a time in milliseconds. Raises AdminError."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
@@ -60,7 +60,7 @@ def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) ->
 
 
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
-    """Set the offsets of groups that nobody reads for; return why some failed, by group."""
+    """Set the offsets of groups without members; return the reasons of those that failed, by group."""
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
     futures = []

@@ -1,4 +1,4 @@
-"""The second library, kafka-python, for what confluent-kafka cannot ask: connected here alone; no Ansible import."""
+"""Connects with the second library, kafka-python, for requests that confluent-kafka cannot make."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 
 Answer = TypeVar("Answer")
 UNSURE = (-1, 7, 13)
-"""Codes with which a request may have been carried out: unknown, timed out, network (org.apache.kafka Errors)."""
+"""Codes after which a request may have been carried out: unknown, timed out, network (org.apache.kafka Errors)."""
 NAMES = {
     "security.protocol": "security_protocol",
     "sasl.mechanism": "sasl_mechanism",
@@ -36,7 +36,7 @@ _LOADING = threading.Lock()
 def load() -> None:
     """Import the library, one thread at a time. Raises ImportError.
 
-    Its modules import one another: of two threads that begin at once one may see half a module.
+    Its modules import each other: with two threads at once, one may see an incomplete module.
     """
     with _LOADING:
         import kafka.admin
@@ -46,47 +46,48 @@ def load() -> None:
 
 
 def bounded(seconds: float, function: Callable[[], Answer], what: str) -> Answer:
-    """Return what a function returns, or raise AdminError after `seconds`; then its thread is left behind.
+    """Return the result of a function, or raise AdminError after `seconds`; then its thread is abandoned.
 
-    The library waits without end for a peer that accepts a connection and says nothing. Where it cannot write a
-    request, or read its answer, nobody knows whether that was carried out; `what` names it.
+    The library waits forever for a peer that accepts a connection and sends nothing. If it cannot write a request, or
+    read the answer, it is unknown whether the request was carried out; `what` names the request.
     """
     from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 
-    found: list[Answer] = []
+    results: list[Answer] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(function())
+            results.append(function())
         except BaseException as error:
             failed.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(seconds)
-    if found:
-        return found[0]
+    if results:
+        return results[0]
     if failed and (isinstance(failed[0], ImportError) or not isinstance(failed[0], Exception)):
         raise failed[0]
     if failed and not isinstance(failed[0], KafkaError | OSError):
-        said = f"{type(failed[0]).__name__}: {failed[0]}"
-        error = AdminError(f"{what}: what is asked, or answered, is not what kafka-python expects ({said})")
+        why = f"{type(failed[0]).__name__}: {failed[0]}"
+        error = AdminError(f"{what}: kafka-python cannot write the request, or read the answer ({why})")
         error.unsure = True
         raise error from failed[0]
     if failed and not isinstance(failed[0], KafkaTimeoutError | RequestTimedOutError | TimeoutError):
         error = refused(str(failed[0]) or type(failed[0]).__name__)
         error.unsure = isinstance(failed[0], KafkaConnectionError | OSError)
         raise error
-    told = failed and not isinstance(failed[0], RequestTimedOutError)  # that says the same, whoever counted faster
-    raise Unanswered(str(failed[0]) if told else f"no answer within {seconds:.0f} s")
+    # RequestTimedOutError is the library's own timeout of the same length: its text does not matter.
+    other_reason = failed and not isinstance(failed[0], RequestTimedOutError)
+    raise Unanswered(str(failed[0]) if other_reason else f"no answer within {seconds:.0f} s")
 
 
 class KafkaPython:
-    """One cluster, through one listener, as a super user."""
+    """A client of one cluster, through one listener, as a super user."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """`properties` are librdkafka's; only servers that answer a handshake are asked.
+        """`properties` are librdkafka's; only a server that answers a handshake is used.
 
         Raises AdminError, ImportError.
         """
@@ -94,46 +95,46 @@ class KafkaPython:
         from kafka.admin import KafkaAdminClient
 
         options = {ours: properties[theirs] for theirs, ours in NAMES.items() if theirs in properties}
-        stuck: list[str] = []
-        there = []
+        failures: list[str] = []
+        reachable = []
         for host, port in ladder.servers(properties):
-            rung, text = ladder.of_one(host, port, properties)
-            if rung:
-                stuck.append(f"{rung}: {text}")
+            step, text = ladder.of_one(host, port, properties)
+            if step:
+                failures.append(f"{step}: {text}")
             else:
-                there.append(f"{host}:{port}")
+                reachable.append(f"{host}:{port}")
                 break
-        if not there:
-            raise AdminError("; ".join(stuck) or "bootstrap.servers names nobody")
+        if not reachable:
+            raise AdminError("; ".join(failures) or "bootstrap.servers has no address; set one")
         if str(options.get("security_protocol", "")).endswith("SSL"):
             options["ssl_context"] = ladder.tls_context(properties)
         bounds = {"request_timeout_ms": int(ASK * 1000), "bootstrap_timeout_ms": int(ASK * 1000)}
         self.client: Any = bounded(
-            ASK, lambda: KafkaAdminClient(bootstrap_servers=there, **bounds, **options), "a connection"
+            ASK, lambda: KafkaAdminClient(bootstrap_servers=reachable, **bounds, **options), "a connection"
         )
 
     def ask(self, request: Any, seconds: float, broker: int | None = None) -> Any:
-        """Send one request to a broker, any where none is named, and return its answer. Raises AdminError."""
+        """Send one request to a broker, by default to any, and return its answer. Raises AdminError."""
         manager = self.client._manager
         send = (manager.send, request, broker, int(seconds * 1000))
         return bounded(seconds, lambda: manager.run(*send), type(request).__name__)
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         bounded(ASK, self.client.close, "the end of a connection")
 
 
 def of(admin: Admin) -> KafkaPython:
-    """Return the library's client of a cluster; it is made once, and ends with `admin`. Raises AdminError."""
+    """Return the library's client of a cluster, created once and closed with `admin`. Raises AdminError."""
     if admin.other is None:
         admin.other = KafkaPython(admin.properties)
-    found: KafkaPython = admin.other
-    return found
+    library: KafkaPython = admin.other
+    return library
 
 
 @contextmanager
 def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
-    """Yield the library's client of one broker, for questions to that very one. Raises AdminError, ImportError."""
+    """Yield the library's client of one broker, for requests to that broker only. Raises AdminError, ImportError."""
     library = KafkaPython({**properties, "bootstrap.servers": place})
     try:
         yield library
@@ -143,9 +144,9 @@ def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
 
 
 def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metadata:
-    """Ask this very broker, at its address, for all topics. Raises AdminError, ImportError.
+    """Return the metadata of exactly this broker, at its address. Raises AdminError, ImportError.
 
-    The other library asks any that the first answer names.
+    confluent-kafka asks any broker that the first answer names.
     """
     load()
     from kafka.errors import for_code
@@ -165,7 +166,7 @@ def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metad
 
 
 def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[str]:
-    """Return the log dirs that this very broker has given up. Raises AdminError, ImportError."""
+    """Return the log dirs that exactly this broker has taken offline. Raises AdminError, ImportError."""
     load()
     from kafka.protocol.admin import DescribeLogDirsRequest
 
@@ -174,8 +175,8 @@ def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[
     return [one.log_dir for one in found.results if one.error_code]
 
 
-def words(entry: Any) -> str:
-    """Return an error of the broker in its words."""
+def error_text(entry: Any) -> str:
+    """Return the text and name of a broker's error, as Unsure if the request may have been carried out."""
     from kafka.errors import for_code
 
     text = f"{entry.error_message or ''} ({for_code(entry.error_code).__name__})".strip()

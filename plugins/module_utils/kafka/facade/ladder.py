@@ -1,4 +1,4 @@
-"""Why nobody answered: the first rung that fails of DNS, TCP, TLS, SASL, advertised listener; no Ansible import."""
+"""Finds the first step of a connection that fails: DNS, TCP, TLS, SASL, advertised listener."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.network import
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import trusting
 
 RUNG = 2.0
-"""Seconds for one rung of one server; all servers are tried at once."""
+"""Limit in seconds of one step of one server; all servers are tried in parallel."""
 REFUSES = 0.3
-"""Seconds in which a server refuses the client's certificate after a handshake."""
+"""Seconds in which a server rejects the client's certificate after a handshake."""
 
 
 def servers(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return bootstrap.servers as addresses and ports."""
-    found = []
+    places = []
     for place in str(properties.get("bootstrap.servers", "")).split(","):
         host, _, port = place.strip().rpartition("://")[2].rpartition(":")
         if port.isdigit():
-            found.append((host.strip("[]"), int(port)))
-    return found
+            places.append((host.strip("[]"), int(port)))
+    return places
 
 
 def resolved(host: str) -> str:
-    """Return '' where a name has an address, else what the resolver says."""
+    """Return '' if a name resolves to an address, else the resolver's error."""
     try:
         socket.getaddrinfo(host, None)
     except OSError as error:
@@ -40,7 +40,7 @@ def resolved(host: str) -> str:
 
 
 def in_time(function: Any, *arguments: Any) -> str:
-    """Return what a function says, or that it did not within RUNG seconds; its thread is left behind."""
+    """Return the result of a function, or that there was none within RUNG seconds; its thread is abandoned."""
     pool = ThreadPoolExecutor(1)
     try:
         return str(pool.submit(function, *arguments).result(RUNG))
@@ -51,7 +51,7 @@ def in_time(function: Any, *arguments: Any) -> str:
 
 
 def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
-    """Return a context of librdkafka's properties. Raises OSError."""
+    """Return the TLS context for librdkafka's properties. Raises OSError."""
     context = trusting(properties.get("ssl.ca.location") or None)
     if properties.get("ssl.certificate.location"):
         context.load_cert_chain(
@@ -67,22 +67,22 @@ def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
-    """Return '' where a TLS handshake succeeds, else why not."""
+    """Return '' if a TLS handshake succeeds, else why not."""
     try:
         context = tls_context(properties)
         with (
             socket.create_connection((host, port), timeout=RUNG) as plain,
             context.wrap_socket(plain, server_hostname=host) as connection,
         ):
-            # With TLS 1.3 a server says after the handshake that it does not take the client's certificate; one that
-            # does, answers.
+            # With TLS 1.3 a server rejects the client's certificate only after the handshake; if it accepts the
+            # certificate, it answers the request.
             connection.settimeout(REFUSES)
-            with contextlib.suppress(OSError):  # what it said before it hung up is still to be read
+            with contextlib.suppress(OSError):  # its alert can still be read after it has closed the connection
                 connection.sendall(QUESTION)
             with contextlib.suppress(TimeoutError):
                 connection.recv(1)
     except ssl.SSLCertVerificationError as error:
-        return f"the server's certificate is refused: {error.verify_message}"
+        return f"the server's certificate is rejected: {error.verify_message}"
     except TimeoutError:
         return f"no answer to the handshake within {RUNG:.0f} s"
     except OSError as error:
@@ -91,7 +91,7 @@ def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
 
 
 def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the rung of one server that fails, and what it says; two empty texts where it stands."""
+    """Return the step of one server that fails, and its error; two empty strings if none fails."""
     if text := in_time(resolved, host):
         return "DNS", f"{host}: {text}"
     answer = connect(host, port, RUNG)
@@ -105,9 +105,9 @@ def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, st
 
 
 def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
-    """Return which rung failed at which server, in one text.
+    """Return which step failed at which server, as one text.
 
-    `errors` are what the library said meanwhile (KafkaError).
+    `errors` are the errors that the library reported meanwhile (KafkaError).
     """
     from confluent_kafka import KafkaError
 
@@ -119,11 +119,11 @@ def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
             return f"advertised listener: {error.str()}"
     with ThreadPoolExecutor(max(1, len(asked))) as pool:
         found = list(pool.map(lambda one: of_one(one[0], one[1], properties), asked))
-    stuck = [f"{rung}: {text}" for rung, text in found if rung]
-    if asked and len(stuck) == len(asked):
-        return "; ".join(stuck)
-    words = list(dict.fromkeys(error.str() for error in errors)) or ["within 4 s"]
-    standing = [f"{host}:{port}" for (host, port), (rung, _) in zip(asked, found, strict=True) if not rung]
-    told = f"Kafka: {', '.join(standing) or 'nobody'} can be reached and gave no answer ({'; '.join(words)})"
-    told += "; brokers that lost ZooKeeper's quorum may answer nobody (playbooks/check.yml)"
-    return "; ".join([told, *stuck])
+    failures = [f"{step}: {text}" for step, text in found if step]
+    if asked and len(failures) == len(asked):
+        return "; ".join(failures)
+    texts = list(dict.fromkeys(error.str() for error in errors)) or ["within 4 s"]
+    reachable = [f"{host}:{port}" for (host, port), (step, _) in zip(asked, found, strict=True) if not step]
+    text = f"Kafka: {', '.join(reachable) or 'no server'} can be reached but did not answer ({'; '.join(texts)})"
+    text += "; brokers without a ZooKeeper quorum may not answer (playbooks/check.yml)"
+    return "; ".join([text, *failures])

@@ -1,4 +1,4 @@
-"""Log directories of brokers and what they hold, through kafka-python; no Ansible import."""
+"""Reads the log directories of brokers, and moves replicas between them, with kafka-python."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 AT_ONCE = 4
-"""Brokers that are asked at the same time: one thread reads the answers of all, and each names every replica."""
+"""Number of brokers asked in parallel: one thread reads all answers, and each lists every replica."""
 
 
 @dataclass(frozen=True)
 class LogDir:
-    """One log directory of a broker; bytes of its file system are None where the broker does not tell."""
+    """One log directory of a broker; bytes of its file system are None if the broker does not report them."""
 
     broker: int
     path: str
@@ -26,28 +26,30 @@ class LogDir:
     sizes: Mapping[Place, int] = field(default_factory=dict)
     """Bytes by partition."""
     coming: Mapping[Place, int] = field(default_factory=dict)
-    """Bytes so far, by partition that comes here from another log dir of the broker."""
+    """Bytes copied so far, by partition that is being copied here from another log dir of the broker."""
     given_up: bool = False
-    """Whether the broker serves nothing from it any more."""
+    """Whether the broker has taken it offline."""
 
 
 def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
-    """Return the directories of brokers, those that they gave up among them. Raises AdminError, ImportError.
+    """Return the directories of brokers, including offline ones. Raises AdminError, ImportError.
 
-    Each broker is asked itself, of these partitions, or of all where none is named.
+    Each broker is asked for the partitions in `only`, by default for all.
     """
-    found = []
-    for said in told(admin, brokers, only).values():
-        if isinstance(said, AdminError):
-            raise said
-        found += said
-    return found
+    dirs = []
+    for answer in by_broker(admin, brokers, only).values():
+        if isinstance(answer, AdminError):
+            raise answer
+        dirs += answer
+    return dirs
 
 
-def told(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> dict[int, list[LogDir] | AdminError]:
-    """Return the same by broker, in the order of their ids, or why one did not tell. Raises AdminError, ImportError.
+def by_broker(
+    admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()
+) -> dict[int, list[LogDir] | AdminError]:
+    """Return the directories by broker, in the order of ids, or the error of a broker that did not answer.
 
-    They are asked side by side.
+    Brokers are asked in parallel. Raises AdminError, ImportError.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code
@@ -73,7 +75,7 @@ def told(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> 
 
 
 def _read(broker: int, one: Any) -> LogDir:
-    """Return one directory of a broker's answer."""
+    """Return a directory from a broker's answer."""
     sizes: dict[Place, int] = {}
     coming: dict[Place, int] = {}
     for topic in one.topics:
@@ -85,10 +87,10 @@ def _read(broker: int, one: Any) -> LogDir:
 
 
 def alter(admin: Admin, broker: int, wanted: Mapping[Place, str]) -> dict[Place, str]:
-    """Have a broker copy replicas to other of its log dirs, where they take the place of those that it has.
+    """Make a broker move replicas to other log dirs of its own.
 
-    To the one where a replica is calls off what is under way. Return why some do not, by partition. Raises AdminError,
-    ImportError.
+    Moving a replica to the log dir where it is cancels a copy in progress. Return the reasons of those that failed, by
+    partition. Raises AdminError, ImportError.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code

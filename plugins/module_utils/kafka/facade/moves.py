@@ -1,4 +1,4 @@
-"""Replicas that are being moved, and what moves them: kafka-python alone of the two can; no Ansible import."""
+"""Reads and changes partition reassignments, with kafka-python: confluent-kafka cannot."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
-ELECTED = f"nobody is elected yet. Where that lasts (zookeeper-shell.sh finds no znode /controller), {STANDS}"
+ELECTED = f"no controller is elected yet. If that lasts (zookeeper-shell.sh finds no znode /controller), {STANDS}"
 
 
 @dataclass(frozen=True)
 class Running:
-    """One partition on the move."""
+    """One partition that is being reassigned."""
 
     replicas: tuple[int, ...]
-    """All that it has by now, those that it gets and those that it loses among them."""
+    """All current replicas, including those that are added and removed."""
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
 
     @property
     def target(self) -> tuple[int, ...]:
-        """Return the replicas that it is to have in the end, in their order."""
+        """Return the replicas after the reassignment, in their order."""
         return tuple(one for one in self.replicas if one not in self.removing)
 
 
 def moving(admin: Admin) -> set[str]:
-    """Return the topics of which replicas are being moved. Raises AdminError, ImportError."""
+    """Return the topics whose replicas are being moved. Raises AdminError, ImportError."""
     return {topic for topic, _ in running(admin)}
 
 
 def running(admin: Admin) -> dict[Place, Running]:
-    """Return the partitions of which replicas are being moved. Raises AdminError, ImportError."""
+    """Return the partitions whose replicas are being moved. Raises AdminError, ImportError."""
     ask = kafka_python.of(admin).client.list_partition_reassignments
     found = kafka_python.bounded(ASK, ask, "ListPartitionReassignmentsRequest")
     return {
@@ -53,9 +53,9 @@ def running(admin: Admin) -> dict[Place, Running]:
 
 
 def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[Place]:
-    """Return the same partitions from the controller at its address, and ask nobody else.
+    """Return the same partitions, from exactly the controller, at its address. Raises AdminError, ImportError.
 
-    Raises AdminError, ImportError.
+    Raises Uncontrolled if that broker is not the controller.
     """
     from kafka.errors import NotControllerError, for_code
     from kafka.protocol.admin import ListPartitionReassignmentsRequest
@@ -63,17 +63,17 @@ def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[P
     with kafka_python.at(properties, place) as library:
         found = library.ask(ListPartitionReassignmentsRequest(timeout_ms=int(ASK * 1000), topics=None), ASK, controller)
     if found.error_code == NotControllerError.errno:
-        raise Uncontrolled(f"broker {controller}, which all name as the controller, says that it is not: {ELECTED}")
+        raise Uncontrolled(f"broker {controller}, which all name as the controller, is not the controller: {ELECTED}")
     if found.error_code:
         raise refused(f"{found.error_message or ''} ({for_code(found.error_code).__name__})")
     return {(topic.name, one.partition_index) for topic in found.topics for one in topic.partitions}
 
 
 def alter(admin: Admin, wanted: Mapping[Place, Sequence[int] | None]) -> dict[Place, str]:
-    """Have partitions get these replicas, the preferred leader first; None calls off what is under way.
+    """Reassign partitions to these replicas, the preferred leader first; None cancels a running reassignment.
 
-    Return why some do not, by partition; one that has nothing to call off is none of them. The controller has written
-    the others down when it answers. Raises AdminError, ImportError.
+    Return the reasons of those that failed, by partition; cancelling nothing is not a failure. The controller has
+    stored the others when it answers. Raises AdminError, ImportError.
     """
     from kafka.errors import NoReassignmentInProgressError
     from kafka.protocol.admin import AlterPartitionReassignmentsRequest as Request
@@ -90,9 +90,9 @@ def alter(admin: Admin, wanted: Mapping[Place, Sequence[int] | None]) -> dict[Pl
     request = Request(timeout_ms=int(admin.patience * 1000), topics=named)
     found = kafka_python.of(admin).ask(request, admin.patience, controller)
     if found.error_code:
-        raise AdminError(str(kafka_python.words(found)))
+        raise AdminError(str(kafka_python.error_text(found)))
     return {
-        (topic.name, one.partition_index): kafka_python.words(one)
+        (topic.name, one.partition_index): kafka_python.error_text(one)
         for topic in found.responses
         for one in topic.partitions
         if one.error_code not in (0, NoReassignmentInProgressError.errno)

@@ -1,4 +1,4 @@
-"""Client quotas of a cluster, through kafka-python, which alone of the two libraries can; no Ansible import."""
+"""Reads and writes client quotas of a cluster, with kafka-python: confluent-kafka cannot."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity, Values
 
 KINDS = {"user": "user", "client_id": "client-id"}
-"""Ours and Kafka's words for what an entity is made of."""
+"""The parts of an entity, with our names and Kafka's."""
 
 
 def found(admin: Admin) -> dict[Entity, Values]:
     """Return the quotas of every entity of users and client ids. Raises AdminError, ImportError."""
     from kafka.protocol.admin import DescribeClientQuotasRequest
 
-    said = kafka_python.of(admin).ask(DescribeClientQuotasRequest(components=[], strict=False), ASK)
-    if said.error_code:
-        raise refused(kafka_python.words(said))
-    there: dict[Entity, Values] = {}
-    for entry in said.entries or []:
+    response = kafka_python.of(admin).ask(DescribeClientQuotasRequest(components=[], strict=False), ASK)
+    if response.error_code:
+        raise refused(kafka_python.error_text(response))
+    by_entity: dict[Entity, Values] = {}
+    for entry in response.entries or []:
         names = {part.entity_type: part.entity_name or "" for part in entry.entity}
         if names.keys() <= set(KINDS.values()):
-            there[Entity(names.get("user"), names.get("client-id"))] = {v.key: v.value for v in entry.values}
-    return there
+            by_entity[Entity(names.get("user"), names.get("client-id"))] = {v.key: v.value for v in entry.values}
+    return by_entity
 
 
 def write(
     admin: Admin, wanted: Sequence[tuple[Entity, Mapping[str, float | None]]], validate_only: bool = False
 ) -> dict[str, str]:
-    """Set quotas, and take away those that are None; return why some failed, by the entity in words."""
+    """Set quotas, and remove values that are None; return the reasons of those that failed, by the entity as text."""
     from kafka.protocol.admin import AlterClientQuotasRequest as Request
 
     if not wanted:
@@ -50,11 +50,11 @@ def write(
         for who, values in wanted
     ]
     asked = Request(entries=entries, validate_only=validate_only)
-    said = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience)
-    # The broker answers entry by entry, in its own order; the library looks at none of their codes.
+    response = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience)
+    # The broker answers entry by entry, in its own order; the library does not check their error codes.
     failed = {}
-    for entry in said.entries:
+    for entry in response.entries:
         if entry.error_code:
             names = {part.entity_type: part.entity_name or "" for part in entry.entity}
-            failed[str(Entity(names.get("user"), names.get("client-id")))] = kafka_python.words(entry)
+            failed[str(Entity(names.get("user"), names.get("client-id")))] = kafka_python.error_text(entry)
     return failed

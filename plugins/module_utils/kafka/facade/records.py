@@ -1,4 +1,4 @@
-"""Records of a topic: read, deleted, and how much of each disk they take; no Ansible import."""
+"""Reads and deletes records of a topic, and reads the space that they use on each disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "
 
 
 def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
-    """Delete the records of partitions before an offset each; return why some failed, as topic-partition."""
+    """Delete the records before an offset of each partition; return the reasons of failures, by topic-partition."""
     from confluent_kafka import TopicPartition
 
     wanted = [TopicPartition(topic, number, offset) for (topic, number), offset in before.items()]
@@ -31,9 +31,9 @@ def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
 def read(
     admin: Admin, begin: Mapping[Place, int], until: Mapping[Place, int], wanted: Callable[[Any], bool], limit: int
 ) -> list[dict[str, Any]]:
-    """Return up to `limit` records that are wanted, of partitions from an offset each until another (not with it).
+    """Return up to `limit` records that `wanted` accepts, of partitions from an offset to another one (exclusive).
 
-    Nothing is committed, and nobody's group is joined. Raises AdminError where no record comes for 10 s.
+    Commits nothing and joins no group. Raises AdminError if no record comes for ASK seconds.
     """
     from confluent_kafka import KafkaError, TopicPartition
 
@@ -51,11 +51,11 @@ def read(
                 deadline = time.monotonic() + ASK
                 if error and error.code() != KafkaError._PARTITION_EOF:
                     raise AdminError(error.str())
-                # The end of a partition can stand before `until`: what is left of a transaction is no record.
+                # The last record of a partition can be before `until`: markers of transactions are not records.
                 if error or message.offset() >= until[place] - 1:
                     left.discard(place)
                 if not error and message.offset() < until[place] and len(found) < limit and wanted(message):
-                    found.append(shown(message))
+                    found.append(as_dict(message))
             if time.monotonic() > deadline:
                 raise AdminError(f"no record came for {ASK:.0f} s")
     finally:
@@ -64,7 +64,7 @@ def read(
 
 
 def text(value: bytes | None) -> str | None:
-    """Return bytes as text, in hexadecimal digits where they are none."""
+    """Return bytes as text, or as hexadecimal digits if they are not text."""
     if value is None:
         return None
     try:
@@ -73,8 +73,8 @@ def text(value: bytes | None) -> str | None:
         return f"hex {value.hex()}"
 
 
-def shown(message: Any) -> dict[str, Any]:
-    """Return a record for people."""
+def as_dict(message: Any) -> dict[str, Any]:
+    """Return a record as the module returns it."""
     return {
         "partition": message.partition(),
         "offset": message.offset(),
@@ -86,14 +86,14 @@ def shown(message: Any) -> dict[str, Any]:
 
 
 def sizes(admin: Admin, topic: str) -> list[dict[str, Any]]:
-    """Return how many bytes a topic takes, by broker and log dir. Raises AdminError, ImportError."""
+    """Return the number of bytes of a topic, by broker and log dir. Raises AdminError, ImportError."""
     other = kafka_python.of(admin).client
     asked = "DescribeLogDirsRequest"
     return sizes_of(kafka_python.bounded(ASK, lambda: other.describe_log_dirs(topic_partitions=[topic]), asked))
 
 
 def sizes_of(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the bytes of all partitions together, by broker and log dir, of what brokers answer."""
+    """Return the bytes of all partitions together, by broker and log dir, from the brokers' answers."""
     found = []
     for answered in answers:
         for folder in answered["log_dirs"]:

@@ -1,4 +1,4 @@
-"""Topics and settings of a cluster, through confluent-kafka; no Ansible import."""
+"""Reads, creates, changes and deletes topics of a cluster, and reads settings, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ OF_TOPICS = {
     "min.insync.replicas": {"min.insync.replicas": 1},
     "unclean.leader.election.enable": {"unclean.leader.election.enable": 1},
 }
-"""What brokers call the defaults of topics, the first that is set, with the factor of its unit."""
+"""The brokers' names of topics' defaults, in the order of precedence, with the factor of their units."""
 BATCH = 100
-"""Topics in one request that writes."""
+"""Number of topics in one write request."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value as DescribeConfigs has it."""
+    """A value of DescribeConfigs."""
 
     value: str | None
     dynamic: bool
-    """Set for this resource, and not a default of the broker or of Kafka."""
+    """Whether it was set for this resource, and is not a default of the broker or of Kafka."""
 
 
 @dataclass(frozen=True)
 class NewTopic:
-    """A topic that is to be made, each partition with the ids of its brokers."""
+    """A topic to be created, each partition with the ids of its brokers."""
 
     name: str
     replicas: Sequence[Sequence[int]]
@@ -49,7 +49,7 @@ class NewTopic:
 
 @dataclass(frozen=True)
 class MorePartitions:
-    """Partitions that a topic gets, `total` in the end; `replicas` are those of the new ones."""
+    """Partitions to be added to a topic, up to `total`; `replicas` are those of the new partitions."""
 
     name: str
     total: int
@@ -58,7 +58,7 @@ class MorePartitions:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is set for a topic, and what is no longer."""
+    """Settings of a topic to be set, and to be removed."""
 
     name: str
     sets: Mapping[str, str]
@@ -66,7 +66,7 @@ class Settings:
 
 
 def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> dict[str, Future[Any]]:
-    """Ask for the settings of resources of a kind (TOPIC, BROKER); return the answers to come, by name."""
+    """Request the settings of resources of a kind (TOPIC, BROKER); return the futures by name."""
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     resources = [ConfigResource(ResourceType[kind], name) for name in names]
@@ -75,7 +75,7 @@ def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> 
     found: dict[Any, Future[Any]] = {}
     if kind == "TOPIC":
         found = admin.client.describe_configs(resources, request_timeout=timeout, **admin.anybody())
-    for resource in resources if kind == "BROKER" else []:  # the library takes one of them in a request
+    for resource in resources if kind == "BROKER" else []:  # the library accepts one broker per request
         found |= admin.client.describe_configs([resource], request_timeout=timeout)
     return {resource.name: future for resource, future in found.items()}
 
@@ -92,7 +92,10 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
 
 
 def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = ASK) -> list[str | None]:
-    """Return what brokers say of one setting, each of its topic (by id): they are asked at once. Raises AdminError."""
+    """Return the value of one setting that each broker (by id) reports for a topic. Raises AdminError.
+
+    Brokers are asked in parallel.
+    """
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     futures: list[Future[Any]] = []
@@ -104,7 +107,7 @@ def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = 
 
 
 def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
-    """Return the rack of each broker that answers, None where it says none. Raises NotAllowed."""
+    """Return the rack of each broker that answers, None if it has none. Raises NotAllowed."""
     found: dict[int, str | None] = {}
     for name, future in asked_for(admin, "BROKER", [str(broker) for broker in brokers], timeout).items():
         try:
@@ -118,9 +121,9 @@ def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[in
 
 
 def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
-    """Return what holds for topics that do not say it, and num.partitions and default.replication.factor.
+    """Return the brokers' defaults of topics' settings, num.partitions and default.replication.factor.
 
-    Of the first broker that answers. Raises AdminError.
+    They are those of the first broker that answers. Raises AdminError.
     """
     error = AdminError("no broker to ask")
     for broker in list(brokers)[:2]:
@@ -130,25 +133,25 @@ def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
             error = unanswered
             continue
         values = {name: setting.value for name, setting in found.items() if setting.value}
-        told: dict[str, str] = {name: values[name] for name in OF_CREATION if name in values}
+        by_name: dict[str, str] = {name: values[name] for name in OF_CREATION if name in values}
         for name, others in OF_TOPICS.items():
             for other, factor in others.items():
                 if other in values:
-                    told[name] = scaled(values[other], factor)
+                    by_name[name] = scaled(values[other], factor)
                     break
-        return told
+        return by_name
     raise error
 
 
 def scaled(value: str, factor: int) -> str:
-    """Return a value in another unit; what is negative has no limit in any."""
+    """Return a value in another unit; a negative value is no limit in any unit."""
     if value.startswith("-"):
         return "-1"
     return value if factor == 1 else str(int(value) * factor)
 
 
 def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:
-    """Set and unset settings of topics, and leave their others; return why some failed, by topic."""
+    """Set and remove settings of topics, without changing others; return the reasons of failures, by topic."""
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
     asked = []
@@ -169,7 +172,7 @@ def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = Fa
 
 
 def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
-    """Make topics; return why some failed, by name."""
+    """Create topics; return the reasons of those that failed, by name."""
     from confluent_kafka.admin import NewTopic as Wanted
 
     asked = [
@@ -192,7 +195,7 @@ def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False
 
 
 def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = False) -> dict[str, str]:
-    """Add partitions; return why some failed, by topic."""
+    """Add partitions; return the reasons of those that failed, by topic."""
     from confluent_kafka.admin import NewPartitions
 
     asked = [
@@ -209,7 +212,7 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
 
 
 def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
-    """Delete topics with their records; return why some failed, by name."""
+    """Delete topics with their records; return the reasons of those that failed, by name."""
     return in_batches(admin, names, lambda batch: admin.client.delete_topics(list(batch), **times(admin)).items())
 
 
@@ -219,7 +222,7 @@ def in_batches(
     send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]],
     validate_only: bool = False,
 ) -> dict[str, str]:
-    """Send one request for every BATCH resources. Raises Unanswered where they are only judged."""
+    """Send one request for every BATCH resources. Raises Unanswered if the requests only validate."""
     found: dict[str, str] = {}
     for start in range(0, len(asked), BATCH):
         found |= failures(send(asked[start : start + BATCH]), ASK if validate_only else admin.patience, validate_only)

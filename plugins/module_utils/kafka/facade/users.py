@@ -1,4 +1,4 @@
-"""SCRAM credentials of a cluster, and whether a password logs in, through confluent-kafka; no Ansible import."""
+"""Reads and writes SCRAM credentials of a cluster, and tries passwords, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure, Half
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure, PartlyWritten
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
@@ -21,12 +21,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import Credential
 
 SECONDS = 20.0
-"""Until a login has to be answered, and a new password to be known."""
+"""Limit for a login to be answered, and for a new password to be known to all brokers."""
 SIDE_BY_SIDE = 8
 QUESTION = {"group.id": "unused", "allow.auto.create.topics": False}
-"""Of a login: it asks for a topic, and a producer's question would make it where brokers make topics by themselves."""
+"""Properties of a trial login: it reads a topic's metadata, and must not create the topic."""
 NO_MECHANISM = re.compile(r"Unsupported SASL mechanism: broker's supported mechanisms: (.*?)(?: \(after |$)")
-"""The library's words, which has them for a wrong password's kind of error."""
+"""The library's message, which it reports with the same error code as a wrong password."""
 
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:
@@ -39,7 +39,7 @@ def credentials(admin: Admin) -> dict[str, dict[str, int]]:
 
 
 def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
-    """Make, change and remove credentials in one request to the controller; return why some failed, by user."""
+    """Create, change and delete credentials in one request; return the reasons of those that failed, by user."""
     from confluent_kafka.admin import (
         ScramCredentialInfo,
         ScramMechanism,
@@ -60,7 +60,7 @@ def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
 
 
 class Logins:
-    """Tries passwords at the listener where users log in, for nobody can read one back."""
+    """Tries passwords at the listener where users log in, because passwords cannot be read back."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
         """`properties` are librdkafka's, without a login."""
@@ -68,7 +68,7 @@ class Logins:
         self.protocol = str(self.properties.get("security.protocol") or "PLAINTEXT").upper()
 
     def work(self, user: str, password: str, mechanism: str) -> bool:
-        """Log in once. Raises AdminError where the listener does not answer, or takes no such login, ClientError."""
+        """Log in once. Raises AdminError if the listener does not answer or has no such mechanism, and ClientError."""
         from confluent_kafka import KafkaError, KafkaException
 
         errors: list[KafkaError] = []
@@ -84,32 +84,35 @@ class Logins:
                     asked.poll(0)
                     where = f"login of {user} at {self.properties.get('bootstrap.servers')}"
                     if others := next((text for one in errors for text in NO_MECHANISM.findall(one.str())), ""):
-                        raise AdminError(f"{where}: no {mechanism} there, it takes {others}") from error
+                        wrong = f"the listener has no {mechanism}, only {others}"
+                        raise AdminError(f"{where}: {wrong}; use one of them") from error
                     if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
                         return False
                     if time.monotonic() > deadline:
-                        said = errors[-1].str() if errors else str(error)
-                        raise AdminError(f"{where}: {said}") from error
+                        text = errors[-1].str() if errors else str(error)
+                        raise AdminError(f"{where}: {text}") from error
         finally:
             asked.close()
 
     def all_work(self, asked: Sequence[Credential]) -> list[bool]:
-        """Log in as all of them, side by side. Raises AdminError, ClientError."""
+        """Log in as all of them in parallel. Raises AdminError, ClientError."""
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             return list(pool.map(lambda one: self.work(one.user, one.password or "", one.mechanism), asked))
 
     def wait(self, asked: Sequence[Credential]) -> dict[str, str]:
-        """Wait until new passwords are known; return whose are not."""
+        """Wait until new passwords log in; return the reasons of those that do not, by user."""
 
         def until_known(one: Credential) -> str:
             deadline, tick = time.monotonic() + SECONDS, threading.Event()
             try:
                 while not self.work(one.user, one.password or "", one.mechanism):
                     if time.monotonic() > deadline:
-                        return Half(f"was written, and cannot log in with {one.mechanism} after {SECONDS:.0f} s")
+                        return PartlyWritten(
+                            f"was written, but cannot log in with {one.mechanism} after {SECONDS:.0f} s"
+                        )
                     tick.wait(0.2)
             except Failure as error:
-                return Half(f"was written, and nobody could log in to see it: {error}")
+                return PartlyWritten(f"was written, but could not be verified by a login: {error}")
             return ""
 
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, told
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, not_elected
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, snapshot
@@ -205,9 +205,9 @@ def run(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> Non
 def elect(settings: Settings, say: Say) -> None:
     """Hold a preferred leader election. Raises ClientError, ClusterError."""
     elections = Elections(Cluster({"admin": settings.admin}))
-    left = elections.hold(ELECTION)
+    left = elections.elect(ELECTION)
     moved = f"{len(elections.moved)} partitions are led by their preferred replica again"
-    say(f"note: {told(left, elections.refused)}" if left else moved)
+    say(f"note: {not_elected(left, elections.refused)}" if left else moved)
 
 
 def stop(*_: object) -> None:
