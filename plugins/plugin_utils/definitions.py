@@ -48,7 +48,7 @@ class Finding:
     kind: Literal["unknown", "value"]
     name: str
     shown: Any
-    wrong: str
+    message: str
     advice: str
 
 
@@ -179,8 +179,8 @@ class Definitions:
         """Return what is wrong with a name; None if it is known."""
         spec = self.spec(section, name, settings)
         if spec and spec.get("jvm"):
-            wrong = f"{self.title} reads it only as an option of its JVM; in zoo.cfg it has no effect"
-            return Finding("unknown", name, value, wrong, f"add -D{name}={text_of(value)} to zookeeper_java_options")
+            message = f"{self.title} reads it only as an option of its JVM; in zoo.cfg it has no effect"
+            return Finding("unknown", name, value, message, f"add -D{name}={text_of(value)} to zookeeper_java_options")
         if spec:
             return None
         kind = {"zookeeper": "server", "admin": "admin client"}.get(section, section)
@@ -263,10 +263,10 @@ class Definitions:
             return Finding("value", name, shown, "only for KRaft, this broker runs with ZooKeeper", "remove it")
         if self.product == "kafka" and settings.get("config.providers") and INDIRECT.search(text_of(value)):
             return None
-        wrong = fault(spec, value)
-        if wrong is None:
-            wrong = with_zookeeper(section, name, value) if self.product == "kafka" else None
-            return Finding("value", name, shown, wrong, "remove it (default: classic)") if wrong else None
+        message = fault(spec, value)
+        if message is None:
+            message = with_zookeeper(section, name, value) if self.product == "kafka" else None
+            return Finding("value", name, shown, message, "remove it (default: classic)") if message else None
         if isinstance(value, bool) and "yes" in spec.get("choices", ()):
             advice = f"write '{'yes' if value else 'no'}' in quotes: YAML reads an unquoted yes or no as a boolean"
         elif (number := amount(value, units_of(name))) is not None and not fault(spec, number):
@@ -274,4 +274,4 @@ class Definitions:
         else:
             default = self.default(section, name)
             advice = "correct it, or remove it" + ("" if default in (None, "") else f" (default: {text_of(default)})")
-        return Finding("value", name, shown, wrong, advice)
+        return Finding("value", name, shown, message, advice)

@@ -27,7 +27,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import ENTRY_KINDS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import (
     BESIDES,
     INPUT_REFUSED,
@@ -143,7 +143,7 @@ class Reader:
         """
         found = dict[str, dict[str, Any]]()
         wrong = any(failed == host for failed, _, _ in self._failed) or any(host in p.hosts for p in self.problems)
-        for kind in SAID:
+        for kind in ENTRY_KINDS:
             by_function, found[kind] = raw.get(f"function_{kind}") or {}, {}
             for name in (name for name, members in groups.items() if host in members and name in by_function):
                 try:

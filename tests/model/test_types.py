@@ -171,7 +171,9 @@ def test_another_type_is_reported() -> None:
         other = [name for name in options if not isinstance(value, BECOMES[options[name].get("type", "str")])]
         hosts = {host: {**values, **dict.fromkeys(other, value)} for host, values in few().hosts.items()}
         known = few()
-        model = model_of(hosts, known.groups, known.all_groups, known.names, options, known.prefixes, known.said)
+        model = model_of(
+            hosts, known.groups, known.all_groups, known.names, options, known.prefixes, known.function_entries
+        )
         reported = {base(problem.variable) for problem in check_model(model)}
         unreported = [name for name in other if name not in reported]
         silent += [(name, value) for name in unreported if not refused(role_of[name], name, {name: value})]

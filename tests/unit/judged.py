@@ -15,7 +15,7 @@ MEND = "correct it, or remove it"
 def broker(**settings: Any) -> list[tuple[str, str, str]]:
     """Return what is wrong with broker properties given with underscores: kind, text and advice."""
     found = KAFKA.judge("broker", {name.replace("_", "."): value for name, value in settings.items()})
-    return [(finding.kind, finding.wrong, finding.advice) for finding in found]
+    return [(finding.kind, finding.message, finding.advice) for finding in found]
 
 
 def only(section: str, name: str, value: Any = "x") -> Finding:

@@ -75,11 +75,11 @@ def test_an_unknown_name_comes_with_what_was_meant(section: str, name: str, advi
 
 def test_an_unknown_name_says_what_has_no_such_property() -> None:
     kinds = {"broker": "broker", "topic": "topic", "admin": "admin client", "client": "client"}
-    assert {section: only(section, "foo.bar").wrong for section in kinds} == {
+    assert {section: only(section, "foo.bar").message for section in kinds} == {
         section: f"Kafka 3.9.2 has no {kind} property of that name" for section, kind in kinds.items()
     }
     assert only("broker", "foo.bar", 7).shown == 7
-    assert only("zookeeper", "foo.bar").wrong == "ZooKeeper 3.8.6 has no server property of that name"
+    assert only("zookeeper", "foo.bar").message == "ZooKeeper 3.8.6 has no server property of that name"
 
 
 @pytest.mark.parametrize(

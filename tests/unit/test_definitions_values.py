@@ -52,7 +52,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
 def test_values_that_are_refused() -> None:
     found = [(section, name, value, only(section, name, value)) for section, name, value, _ in REFUSED]
     assert [one[3].kind for one in found] == ["value"] * len(REFUSED)
-    assert [(*place, said.shown, said.wrong) for *place, _, said in found] == [
+    assert [(*place, said.shown, said.message) for *place, _, said in found] == [
         (section, name, value, wrong) for section, name, value, wrong in REFUSED
     ]
 
@@ -151,7 +151,7 @@ def test_every_finding_is_reported_together() -> None:
         ("value", "num.io.threads"),
         ("unknown", "acks"),
     ]
-    assert found[0].wrong == NO_SUCH
+    assert found[0].message == NO_SUCH
 
 
 KRAFT: list[tuple[str, Any, str]] = [
@@ -172,4 +172,6 @@ def test_values_that_are_for_kraft_alone() -> None:
     assert [(one.shown, one.advice) for one in found] == [
         (value, "remove it (default: classic)") for _, value, _ in KRAFT
     ]
-    assert [one.wrong for one, (*_, wrong) in zip(found, KRAFT, strict=True) if not one.wrong.startswith(wrong)] == []
+    assert [
+        one.message for one, (*_, wrong) in zip(found, KRAFT, strict=True) if not one.message.startswith(wrong)
+    ] == []

@@ -1,7 +1,8 @@
-"""Checks of the declared model, from the inventory alone; no Ansible import, no host contacted.
+"""Checks of the declared model, from the inventory only: no host is contacted.
 
-One module per subject, one function per rule: a rule reads the model and yields what is wrong. A new rule is a
-function and a name in RULES; its row in tests/model/mistakes/<subject>.py is the test, and the line of docs/errors.md.
+One module per subject, one function per rule: a rule reads the model and yields problems, each of a ProblemKind beside
+the rule. A new rule is a function, its ProblemKind and its name in RULES; its row in
+tests/model/mistakes/<subject>.py is the test, and the line of docs/errors.md.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def check_model(model: Model) -> list[Problem]:
-    """Return everything that is wrong with the model, in no order."""
+    """Return all problems of the model, in no order."""
     return list(risks.with_accepted_risks(model, (problem for rule in RULES for problem in rule(model))))
 
 
@@ -280,14 +281,16 @@ def model_of(
     names: Mapping[str, frozenset[str]],
     options: Mapping[str, Mapping[str, Any]],
     prefixes: frozenset[str],
-    said: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    function_entries: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Model:
-    """Return the model, values in their declared types; `options` are the specs of all role inputs and site words."""
+    """Return the model, with values in their declared types; `options` are the specs of all known variables."""
     defaults = {name: option["default"] for name, option in options.items() if "default" in option}
     typed = Typed(options)
     values, mistyped = {}, []
-    for host, found in hosts.items():
-        values[host], faults = typed.of(found)
+    for host, variables in hosts.items():
+        values[host], faults = typed.of(variables)
         mistyped += [variable_names.mistyped(host, fault) for fault in faults]
-        mistyped += variable_names.nothing(host, found, options)
-    return Model(values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped), said)
+        mistyped += variable_names.nothing(host, variables, options)
+    return Model(
+        values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped), function_entries
+    )

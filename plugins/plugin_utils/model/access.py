@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
@@ -56,7 +56,7 @@ def users(model: Model) -> Iterator[Problem]:
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
     accepted = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
     cases: dict[str, str] = {}
-    for number, user in enumerate(model.told("kafka_users")):
+    for number, user in enumerate(model.cluster_entries("kafka_users")):
         if not _is_usable(user.get("name")):
             yield USER_NAME.problem(hosts, f"kafka_users[{number}].name", repr(user.get("name")))
             continue
@@ -172,7 +172,7 @@ def acls(model: Model) -> Iterator[Problem]:
     principals = {f"User:{name}" for name in known} | {
         name for first in model.brokers[:1] for name in first.super_users
     }
-    for acl in model.told("kafka_acls"):
+    for acl in model.cluster_entries("kafka_acls"):
         principal, absent = str(acl.get("principal")), acl.get("state") == "absent"
         if not principal.startswith("User:") or principal == "User:":
             prefix = re.match("[A-Za-z]+:", principal)  # as user:a and Group:a
@@ -181,7 +181,7 @@ def acls(model: Model) -> Iterator[Problem]:
         elif principal == "User:*" and acl.get("permission") != "deny" and not absent:
             yield ACL_EVERYBODY.problem(hosts, _variable(acl))
         elif known and principal != "User:*" and principal not in principals and not absent:
-            near = slip(principal, principals)
+            near = typo_of(principal, principals)
             kind = ACL_UNKNOWN_USER_TYPO if near else ACL_UNKNOWN_USER
             yield kind.problem(hosts, _variable(acl), warning=not near, near=near)
         yield from _resource(hosts, acl)
@@ -234,10 +234,10 @@ def contradictions(model: Model) -> Iterator[Problem]:
     """Check that no permission is declared twice, or with opposite effects."""
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for grant in granted(model.told("kafka_users")):
+    for grant in granted(model.cluster_entries("kafka_users")):
         for permission in _permissions(grant):
             grants.setdefault(permission, set()).add(_effect(grant))
-    for acl in model.told("kafka_acls"):
+    for acl in model.cluster_entries("kafka_acls"):
         effect = _effect(acl)
         for permission in _permissions(acl):
             of_acls = seen.setdefault(permission, set())
@@ -266,6 +266,6 @@ def logins(model: Model) -> Iterator[Problem]:
     for node in model.spark_nodes:
         for job in node.jobs:
             if job.user and known and job.user not in known:
-                near = slip(job.user, known)
+                near = typo_of(job.user, known)
                 kind, variable = JOB_LOGIN_TYPO if near else JOB_LOGIN, f"{job.variable}.config.kafka[sasl.jaas.config]"
                 yield node.report(kind, variable, warning=not near, user=job.user, near=near)

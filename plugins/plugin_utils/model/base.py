@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 # Layouts of one cluster over several datacenters.
 STRETCHED = ("stretch2", "stretch2_5", "stretch3")
 # Keys of groups/*.yml whose entries are checked.
-SAID = ("ports", "mounts", "connects")
+ENTRY_KINDS = ("ports", "mounts", "connects")
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
@@ -47,8 +47,8 @@ class Model:
     """Prefixes of role inputs."""
     mistyped: tuple[Problem, ...] = ()
     """Problems of values that are not of their declared type."""
-    said: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    """Entries of groups/*.yml for each host, by host, kind (one of SAID) and function."""
+    function_entries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """Entries of groups/*.yml for each host, by host, kind (one of ENTRY_KINDS) and function."""
 
     def _all(self, kind: type[AnyMachine], hosts: Iterable[str]) -> list[AnyMachine]:
         return [
@@ -96,13 +96,13 @@ class Model:
         """The names of the hosts that have a function."""
         return list(dict.fromkeys(host for members in self.groups.values() for host in members))
 
-    def told(self, name: str) -> list[Mapping[str, Any]]:
+    def cluster_entries(self, name: str) -> list[Mapping[str, Any]]:
         """Return users or ACLs of the first broker, from which the playbook takes them."""
         return self.brokers[0].inputs.entries(name) if self.brokers else []
 
     def present(self, name: str) -> list[Mapping[str, Any]]:
         """Return the users or ACLs of the first broker that should exist."""
-        return [entry for entry in self.told(name) if entry.get("state") != "absent"]
+        return [entry for entry in self.cluster_entries(name) if entry.get("state") != "absent"]
 
     @cached_property
     def acls(self) -> list[Mapping[str, Any]]:
@@ -129,7 +129,7 @@ class Model:
 
     def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
         """Return the entries of a kind (a key of groups/*.yml) of a host's functions, each with its function."""
-        entries = self.said.get(machine.name, {}).get(kind, {})
+        entries = self.function_entries.get(machine.name, {}).get(kind, {})
         by_function = [(function, entries.get(function.name)) for function in self.functions_of(machine)]
         return [
             (function, item) for function, items in by_function if isinstance(items, (list, tuple)) for item in items

@@ -105,7 +105,7 @@ def _setting(broker: Broker, definitions: Definitions, variable: str, name: str,
 
 def _findings(broker: Broker, kind: ProblemKind, place: str, findings: Sequence[Finding]) -> Iterator[Problem]:
     for finding in findings:
-        yield broker.report(kind, place, finding.shown, finding=finding.wrong, advice=finding.advice)
+        yield broker.report(kind, place, finding.shown, finding=finding.message, advice=finding.advice)
 
 
 BROKER_CONFIG_DIFFERS = ProblemKind(

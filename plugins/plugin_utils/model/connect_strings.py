@@ -145,8 +145,8 @@ def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
             if (port := machine.inputs.whole(name)) is not None:
                 hosts_by_port.setdefault(port, []).append(machine.name)
         possible = {f"{broker.address(network)}:{port}" for broker in model.brokers for port in hosts_by_port}
-        wrong = possible - {*advertised}
-        if len(hosts_by_port) < 2 or not any(wrong & {*_servers(machine)} for machine in machines):
+        unlistened = possible - {*advertised}
+        if len(hosts_by_port) < 2 or not any(unlistened & {*_servers(machine)} for machine in machines):
             continue
         default = usual(name)
         most = default if default in hosts_by_port else max(hosts_by_port, key=lambda port: len(hosts_by_port[port]))

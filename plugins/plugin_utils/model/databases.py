@@ -23,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_valu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
@@ -102,7 +102,7 @@ def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[
     """Each database has one owner; a database without one whose name is almost that of another is a typo."""
     owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
     for database, user in {str(user.get("database")): user for user in reversed(entries)}.items():
-        near = None if owners[database] else slip(database, owners)
+        near = None if owners[database] else typo_of(database, owners)
         if near:
             yield machine.report(DATABASE_OWNER_TYPO, f"{USERS}[{user.get('name')}].database", database, near=near)
         elif owners[database] != 1:

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import STATE_TOPIC, TOPIC_STATE, VALID_NAME
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
@@ -82,7 +82,7 @@ USER_CREDENTIAL = ProblemKind(
 def users(model: Model) -> Iterator[Problem]:
     """Check that a user's name is the name of one principal, and that it has either a password or credential: false."""
     hosts = names(model.brokers)
-    for user in model.told("kafka_users"):
+    for user in model.cluster_entries("kafka_users"):
         name = str(user.get("name"))
         variable = f"kafka_users[{name}]"
         if name == "ANONYMOUS" and user.get("state") != "absent":
@@ -245,7 +245,7 @@ def topics(model: Model) -> Iterator[Problem]:
             unknown = (name for name in valid if not _declared(name, known) and not name.startswith(mirrored))
             for name in unknown:
                 alias = next((alias for alias in mirrored if re.match(rf"{re.escape(alias[:-1])}[-_]", name)), None)
-                if alias and not slip(name, known):
+                if alias and not typo_of(name, known):
                     near = f"{alias}{name[len(alias) :]}"
                     yield GRANT_TOPIC_TYPO.problem(hosts, f"{place}.{key}", name, warning=True, near=near)
                 else:
@@ -289,7 +289,7 @@ def _undeclared(
 
     `kinds` are the kind for an unknown name and the kind for a typo.
     """
-    near = slip(name, known)
+    near = typo_of(name, known)
     unknown, typo = kinds
     return (typo if near else unknown).problem(hosts, variable, name, warning=not near, near=near)
 

@@ -185,8 +185,8 @@ def _of_server(server: ZooKeeperServer) -> tuple[Setting, ...]:
     )
 
 
-def _check(machine: Machine, variable: str, found: Any, table: tuple[Setting, ...]) -> Iterator[Problem]:
-    for name, value in found.items() if isinstance(found, Mapping) else ():
+def _check(machine: Machine, variable: str, settings: Any, table: tuple[Setting, ...]) -> Iterator[Problem]:
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
         setting = OF_LISTENER.sub("", str(name), count=1)
         written = REMOVED if value is None else text(value).strip()
         for item in table:

@@ -182,7 +182,7 @@ def check_properties(
     for finding in definitions.judge(section, {name: value for name, value in config.items() if name not in known}):
         kind = kinds.unknown if finding.kind == "unknown" else kinds.value
         place = f"{variable}[{finding.name}]"
-        yield machine.report(kind, place, finding.shown, reason=finding.wrong, advice=finding.advice)
+        yield machine.report(kind, place, finding.shown, reason=finding.message, advice=finding.advice)
 
 
 def _written_by_role(broker: Broker, name: str) -> Any:

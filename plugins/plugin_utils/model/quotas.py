@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_t
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
@@ -42,7 +42,7 @@ QUOTA_VALUE_SHARE = QUOTA_VALUE.variant(
 def values(model: Model) -> Iterator[Problem]:
     """Check that every quota is a number above 0, has a user or a client, and is declared once."""
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
-    for place, entry in declared(model.told("kafka_users"), model.told("kafka_quotas")):
+    for place, entry in declared(model.cluster_entries("kafka_users"), model.cluster_entries("kafka_quotas")):
         entity = (str(entry.get("user") or ""), str(entry.get("client_id") or ""))
         if entity == ("", ""):
             yield QUOTA_ENTITY.problem(hosts, place)
@@ -78,7 +78,7 @@ def users(model: Model) -> Iterator[Problem]:
         name = entry.get("user")
         if name not in (None, "", DEFAULT) and str(name) not in known:
             plain = str(name).removeprefix("User:")
-            near = DEFAULT if plain.lower() == "default" else plain if plain in known else slip(plain, known)
+            near = DEFAULT if plain.lower() == "default" else plain if plain in known else typo_of(plain, known)
             kind = QUOTA_UNKNOWN_USER_TYPO if near else QUOTA_UNKNOWN_USER
             yield kind.problem(names(model.brokers), f"{place}.user", name, warning=not near, near=near)
 
@@ -133,7 +133,7 @@ def prune(model: Model) -> Iterator[Problem]:
             continue
         if limit is None or (isinstance(limit, int) and limit < 1):
             yield PRUNE_LIMIT.problem(hosts, "kafka_prune.max_deletes", limit)
-        if scopes.get("topics") and not model.told("kafka_topics"):
+        if scopes.get("topics") and not model.cluster_entries("kafka_topics"):
             yield PRUNE_SCOPE_TOPICS.problem(hosts, "kafka_prune.topics")
         protected = {name for name, _ in super_users(broker)}
         yield from _scopes(hosts, scopes, protected)

@@ -13,7 +13,7 @@ def layout_of(model: Model) -> Layout:
     """Return the cluster's servers and brokers; the model must be without mistakes."""
     servers = []
     for server in model.servers:
-        groups = {number: whole(name) for name, found in server.groups.items() for number in found}
+        groups = {number: whole(name) for name, ids in server.groups.items() for number in ids}
         weights = {whole(number): whole(weight) for number, weight in server.weights.items()}
         weight = weights.get(server.number)
         place = (str(server.datacenter), server.rack, None, groups.get(server.number))

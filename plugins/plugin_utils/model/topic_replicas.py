@@ -22,7 +22,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layo
     most_replicas,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, distinct, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 MARGIN, ACCEPTS = "kafka_restart_margin", "kafka_restart_accepts"
@@ -251,7 +251,7 @@ def restart_accepts(model: Model) -> Iterator[Problem]:
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():
         if isinstance(name, str) and not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
-            near = slip(name, known)
+            near = typo_of(name, known)
             kind = RESTART_ACCEPTS_TYPO if near else RESTART_ACCEPTS
             yield kind.problem(names(model.brokers), ACCEPTS, name, near=near)
 

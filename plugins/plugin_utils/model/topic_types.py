@@ -158,7 +158,7 @@ def topics_of(model: Model) -> list[Topic]:
     first = model.brokers[0]
     replication = settings(first)
     cluster = (replication[TOPICS].value, replication[MIN_ISRS[0]].value)
-    return [Topic(entry, first.inputs.mapping(DEFAULTS), cluster) for entry in model.told("kafka_topics")]
+    return [Topic(entry, first.inputs.mapping(DEFAULTS), cluster) for entry in model.cluster_entries("kafka_topics")]
 
 
 def distinct(problems: Iterable[Problem]) -> Iterator[Problem]:

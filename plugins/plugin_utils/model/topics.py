@@ -164,7 +164,7 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         kind = TOPIC_PROPERTY_VALUE_UNIT if units else kind
         value = topic.written.get(finding.name) if finding.shown is not None else None
         variable = topic.property_place(finding.name)
-        yield kind.problem(hosts, variable, value, finding=finding.wrong, advice=finding.advice, units=list(units))
+        yield kind.problem(hosts, variable, value, finding=finding.message, advice=finding.advice, units=list(units))
     yield from _policies(hosts, topic)
     yield from _ineffective(hosts, topic)
     for name in DURATIONS:

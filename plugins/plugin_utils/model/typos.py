@@ -8,7 +8,7 @@ from collections.abc import Collection
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 
 
-def slip(name: str, known: Collection[str]) -> str | None:
+def typo_of(name: str, known: Collection[str]) -> str | None:
     """Return the known name of which a name is a typo; None if they differ in a number or in the number of words."""
     near = nearest(name, known)
     words, near_words = (re.findall(r"\d+|[a-z]+", text.lower()) for text in (name, near or ""))
