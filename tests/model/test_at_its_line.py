@@ -113,8 +113,8 @@ def lines_of(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
 def test_a_group_that_repeats_a_datacenter(tmp_path: Path) -> None:
     """Of the line that says it, and not of the layout."""
     assert lines_of("lab_stretch2_5", {"vars: {datacenter: dc3}": "vars: {datacenter: dc1}"}, tmp_path) == [
-        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 sets it too, and stretch2_5 requires 2 with brokers "
-        "and one witness; did you mean dc3?"
+        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 sets it too, and stretch2_5 requires 2 "
+        "datacenters with brokers and one witness; did you mean dc3?"
     ]
 
 

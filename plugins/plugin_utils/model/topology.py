@@ -53,7 +53,7 @@ def datacenter_groups(model: Model) -> Iterator[Problem]:
 LAYOUT_DATACENTERS = ProblemKind(
     "LAYOUT_DATACENTERS",
     "brokers are in {datacenters}",
-    "{layout} requires {required}: correct layout or datacenter",
+    "correct layout or datacenter: {layout} requires {required}",
 )
 LAYOUT_DATACENTERS_WITNESSES = LAYOUT_DATACENTERS.variant(
     message="brokers are in {datacenters}, ZooKeeper servers without brokers in {witnesses}"
@@ -66,9 +66,9 @@ DATACENTER_WITHOUT_ZOOKEEPER = ProblemKind(
 
 
 def required_datacenters(layout: str) -> str:
-    """Return how many datacenters a layout requires, as `2 with brokers and one witness`."""
+    """Return how many datacenters a layout requires, as `2 datacenters with brokers and one witness`."""
     brokers, witnesses = LAYOUTS[layout]
-    return f"{brokers} with brokers{' and one witness' if witnesses else ''}"
+    return f"{brokers} datacenter{'' if brokers == 1 else 's'} with brokers{' and one witness' if witnesses else ''}"
 
 
 def layout(model: Model) -> Iterator[Problem]:
