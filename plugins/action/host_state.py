@@ -8,7 +8,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_said
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_reporting
 
 VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 
@@ -24,4 +24,4 @@ def waited_for(options: Mapping[str, Any]) -> str:
 class ActionModule(OnceForEachTask, ActionBase):
     """The module's options and answer are this action's."""
 
-    run = module_said(waited_for)
+    run = run_reporting(waited_for)

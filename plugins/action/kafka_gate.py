@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_in_parts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_in_parts
 
 
 class ActionModule(AsksKafka):
     """The module's options and answer are this action's."""
 
-    run = module_in_parts
+    run = run_in_parts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_said
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_reporting
 
 
 class ActionModule(ActionBase):
     """The module's options and answer are this action's."""
 
-    run = module_said(lambda _: "until the preferred replicas lead")
+    run = run_reporting(lambda _: "until the preferred replicas lead")

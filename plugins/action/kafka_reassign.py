@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_planned
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_with_plan
 
 
 class ActionModule(AsksKafka):
@@ -13,4 +13,4 @@ class ActionModule(AsksKafka):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's answer, with the plan that was printed."""
-        return module_planned(self, task_vars)
+        return run_with_plan(self, task_vars)

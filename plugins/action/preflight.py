@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_
 from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
-from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_asked, unknown
+from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_preflight, unknown_tags
 from ansible_collections.millrace.kafka.plugins.plugin_utils.upgrades import Upgrade, lines, upgrades
 from ansible_collections.millrace.kafka.plugins.plugin_utils.upgrades import rows as upgrade_rows
 
@@ -49,7 +49,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             problems = problems_of(reader, model)
             if self._will_change(task_vars) and all(problem.warning for problem in problems):
                 problems += lock_problems(addresses(model), str(self._task.args.get("lock_directory") or ""))
-            for words in unknown(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
+            for words in unknown_tags(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
                 Display().warning(words)
             if self._task.args.get("survival", True) and not any(not p.warning for p in problems) and model.cluster:
                 rows = survival(layout_of(model))
@@ -86,7 +86,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
         """Tell whether the plays that follow change hosts."""
         changes = boolean(self._task.args.get("changes", False))
-        return changes and not self._task.check_mode and not only_asked(task_vars.get("ansible_run_tags", ()))
+        return changes and not self._task.check_mode and not only_preflight(task_vars.get("ansible_run_tags", ()))
 
 
 def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:

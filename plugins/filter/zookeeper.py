@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ELECTION_PORT, QUORUM_PORT
-from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import told
+from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import zookeeper_store_type
 
 
 def zookeeper_ensemble_lines(
@@ -51,7 +51,7 @@ def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: in
     server is compared, in both directions; fips-mode would silently disable that.
     """
     stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
-    kinds = {"keyStore.type": told(keystore), "trustStore.type": told(truststore)}
+    kinds = {"keyStore.type": zookeeper_store_type(keystore), "trustStore.type": zookeeper_store_type(truststore)}
     stores |= {name: kind for name, kind in kinds.items() if kind}
     keys: dict[str, Any] = {"fips-mode": False} if secure_port or quorum else {}
     if secure_port:

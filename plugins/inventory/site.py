@@ -13,9 +13,9 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import compile_once, weakest_first
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import by_precedence, compile_once
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import LAID
+from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import PLUGIN_VARIABLES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
 
 DOCUMENTATION = """
@@ -118,7 +118,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
             name: {
                 variable
                 for variable, value in group.get_vars().items()
-                if getattr(group, LAID, {}).get(variable, NOTHING) is not value
+                if getattr(group, PLUGIN_VARIABLES, {}).get(variable, NOTHING) is not value
             }
             for name, group in inventory.groups.items()
         }
@@ -194,8 +194,8 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         groups = self.inventory.groups
         group = groups.get(file.stem)
         below = {group, groups["all"], *group.get_ancestors()} if group else set(groups.values())
-        for other in weakest_first(set(groups.values()) - below):
-            if weakest_first([group, other])[0] is other and set(other.get_hosts()) & set(group.get_hosts()):
+        for other in by_precedence(set(groups.values()) - below):
+            if by_precedence([group, other])[0] is other and set(other.get_hosts()) & set(group.get_hosts()):
                 for name in sorted(written[other.name] & values.keys()):
                     raise AnsibleParserError(
                         f"{file}: {name} would override the site's value in the group {other.name}, which has hosts of "
@@ -210,4 +210,6 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         for name, value in values.items():
             if name not in set_by_site:
                 self.inventory.set_variable(group, name, value)
-                setattr(target, LAID, {**getattr(target, LAID, {}), name: target.get_vars()[name]})
+                setattr(
+                    target, PLUGIN_VARIABLES, {**getattr(target, PLUGIN_VARIABLES, {}), name: target.get_vars()[name]}
+                )

@@ -19,7 +19,7 @@ from ansible import constants as C
 from ansible._internal._datatag._tags import Origin, VaultedValue
 from ansible._internal._templating import _engine
 from ansible._internal._templating._engine import TemplateOptions
-from ansible._internal._templating._jinja_bits import _TEMPLATE_OVERRIDE_FIELD_NAMES as READ_BY
+from ansible._internal._templating._jinja_bits import _TEMPLATE_OVERRIDE_FIELD_NAMES as TEMPLATE_OVERRIDES
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
 from ansible._internal._templating._jinja_plugins import JinjaPluginIntercept
 from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
@@ -35,10 +35,10 @@ from ansible.template import Templar
 from ansible.vars.clean import remove_internal_keys
 from jinja2.environment import TemplateExpression
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.bytecode import COLLECTION, keep
+from ansible_collections.millrace.kafka.plugins.plugin_utils.bytecode import COLLECTION, keep_bytecode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
-keep()  # here, for nothing much of this collection is imported before
+keep_bytecode()  # here, because little of this collection is imported earlier
 
 
 def written_in(text: str) -> str | None:
@@ -74,13 +74,13 @@ def _is_vault(path: str) -> bool:
         return False
 
 
-def weakest_first(groups: Iterable[Any]) -> list[Any]:
+def by_precedence(groups: Iterable[Any]) -> list[Any]:
     """Return groups of the inventory by precedence: the variables of a later group override those of an earlier one."""
-    found: list[Any] = sort_groups(groups)
-    return found
+    ordered: list[Any] = sort_groups(groups)
+    return ordered
 
 
-def made_by_the_run(variable_manager: Any, host: str) -> set[str]:
+def runtime_variables(variable_manager: Any, host: str) -> set[str]:
     """Return the names of variables that earlier tasks of this run registered or set."""
     caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
     return {name for cache in caches for name in cache.get(host, ())}
@@ -91,7 +91,7 @@ def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
-_FOUND: dict[tuple[str, str], Any] = {}
+_PLUGINS: dict[tuple[str, str], Any] = {}
 _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
@@ -101,10 +101,10 @@ class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
     def __getitem__(self, key: str) -> Any:
         if "." not in key:
             return super().__getitem__(key)
-        place = (self._plugin_loader.type, key)
-        if place not in _FOUND:
-            _FOUND[place] = super().__getitem__(key)
-        return _FOUND[place]
+        key_of_plugin = (self._plugin_loader.type, key)
+        if key_of_plugin not in _PLUGINS:
+            _PLUGINS[key_of_plugin] = super().__getitem__(key)
+        return _PLUGINS[key_of_plugin]
 
 
 class _Environment(AnsibleEnvironment):  # type: ignore[misc]
@@ -116,8 +116,8 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for kind in ("filters", "tests"):
-            known = getattr(self, kind)
-            setattr(self, kind, _Plugins(known._jinja_builtins, known._plugin_loader))
+            current = getattr(self, kind)
+            setattr(self, kind, _Plugins(current._jinja_builtins, current._plugin_loader))
 
     def compile(self, source: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(source, str) or args or kwargs:
@@ -131,20 +131,20 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
         return TemplateExpression(template, undefined_to_none)
 
     def _expression(self, source: str) -> Any:
-        super().compile_expression(source)  # it parses, and has the tree compiled
+        super().compile_expression(source)  # it parses, and calls compile() with the tree
         return self._tree
 
     def _once(self, kind: str, source: Any, compiled: Callable[[], Any]) -> Any:
         context = _TemplateCompileContext.current(optional=True)
         if context is None:
             return compiled()
-        key = (kind, str(source), context.escape_backslashes, *(getattr(self, name) for name in READ_BY))
+        key = (kind, str(source), context.escape_backslashes, *(getattr(self, name) for name in TEMPLATE_OVERRIDES))
         if key not in _COMPILED:
-            _COMPILED[key] = _shared(key, compiled, private=written_in(source) is None or was_vaulted(source))
+            _COMPILED[key] = _compiled_in_run(key, compiled, private=written_in(source) is None or was_vaulted(source))
         return _COMPILED[key]
 
 
-def _shared(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
+def _compiled_in_run(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
     """Return what another process of this run has compiled, from the folder of the run that only its user can read.
 
     Texts that are secret, or whose origin is unknown and so may be secret, are never kept there.
@@ -153,14 +153,14 @@ def _shared(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) ->
         return compiled()
     file = Path(C.DEFAULT_LOCAL_TMP) / f"compiled-{sha256(repr(key).encode()).hexdigest()}"
     try:
-        found = marshal.loads(file.read_bytes())
+        code = marshal.loads(file.read_bytes())
     except FileNotFoundError:
-        found = compiled()
-        with suppress(OSError):  # a folder that is gone, or full: then each compiles for itself
-            half = file.with_name(f"{file.name}.{os.getpid()}")
-            half.write_bytes(marshal.dumps(found))
-            half.rename(file)
-    return found
+        code = compiled()
+        with suppress(OSError):  # the folder is missing or the disk full: each process compiles by itself
+            partial = file.with_name(f"{file.name}.{os.getpid()}")
+            partial.write_bytes(marshal.dumps(code))
+            partial.rename(file)
+    return code
 
 
 def compile_once() -> None:
@@ -180,16 +180,16 @@ def environment(basedir: str) -> Any:
 
 def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) -> Templar:
     """Return a templar for the texts of one host; with `once` it computes each variable a single time."""
-    made = Templar(loader=loader, variables=variables)
-    made._engine._environment = environment(loader.get_basedir())
+    templar = Templar(loader=loader, variables=variables)
+    templar._engine._environment = environment(loader.get_basedir())
     if once:
-        _remember(made._engine)
-    return made
+        _compute_once(templar._engine)
+    return templar
 
 
 def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return variables with some that override them; values that were already computed are kept."""
-    return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it reads alone
+    return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it is only read
 
 
 class OnceForEachTask:
@@ -208,11 +208,11 @@ class OnceForEachTask:
     def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: dict[str, Any]) -> Any:
         """Return an option computed."""
         if "templar" not in context:
-            context["templar"] = _remember(templar.extend())
+            context["templar"] = _compute_once(templar.extend())
         return context["templar"].template(value)
 
 
-def _remember(engine: Any) -> Any:
+def _compute_once(engine: Any) -> Any:
     engine._environment = environment(engine.basedir)
     with TemplateContext(template_value=None, templar=engine, options=TemplateOptions.DEFAULT, stop_on_template=False):
         engine.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(engine.available_variables))
@@ -235,31 +235,33 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
     def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Call the module of this action's name."""
         if self._would_run_here(variables):
-            return self._here(dict(options), variables)
+            return self._run_here(dict(options), variables)
         wrap_async = self._task.async_val and not self._connection.has_native_async
-        answer: dict[str, Any] = self._execute_module(
+        result: dict[str, Any] = self._execute_module(
             module_args=dict(options), task_vars=variables, wrap_async=wrap_async
         )
-        return answer
+        return result
 
     def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
         """Tell whether this Python would run the module, as this user and in this environment."""
         host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
         python = self._templar.template(host.get("ansible_python_interpreter"))
-        alike = self._connection.transport == "local" and python == sys.executable
-        return bool(alike and not (self._connection.become or self._task.async_val or any(self._task.environment)))
+        same_python = self._connection.transport == "local" and python == sys.executable
+        return bool(
+            same_python and not (self._connection.become or self._task.async_val or any(self._task.environment))
+        )
 
-    def _here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _run_here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         name = self._task.action.rpartition(".")[2]
         self._update_module_args(self._task.action, options, variables)
-        folder = self._loader.get_basedir()  # where a module in a Python of its own would begin
+        folder = self._loader.get_basedir()  # the working directory of a module in its own Python
         code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options, folder))
-        answer: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
-        remove_internal_keys(answer)
-        return answer
+        result: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
+        remove_internal_keys(result)
+        return result
 
 
-# What Ansible's modules are spoken to by, where they say nothing else.
+# The serialization profile of Ansible's modules, unless they name another.
 PROFILE = "legacy"
 
 
@@ -268,8 +270,8 @@ def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None
     os.chdir(folder)
     _internal.is_controller = False
     encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
-    asked = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()
-    _loader.run_module(json_params=asked, profile=PROFILE, module_fqn=name, modlib_path="", extensions={})
+    request = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()
+    _loader.run_module(json_params=request, profile=PROFILE, module_fqn=name, modlib_path="", extensions={})
 
 
 @cache

@@ -16,8 +16,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import trusting
 
-# How a transfer fails: one that ends too early is no OSError.
-UNREAD = (OSError, http.client.HTTPException)
+# Errors of a transfer; if it ends too early, that is not an OSError.
+READ_ERRORS = (OSError, http.client.HTTPException)
 
 
 class ArchiveError(Exception):
@@ -34,7 +34,7 @@ def is_url(source: str) -> bool:
     return re.match(r"^[a-z]+://", source) is not None
 
 
-def opened(url: str) -> Any:
+def open_url(url: str) -> Any:
     """Return the response to a request, for the caller to read and close. Raises OSError."""
     return urllib.request.urlopen(url, timeout=60, context=trusting(None))
 
@@ -49,17 +49,17 @@ def expected(checksum: str) -> str:
         raise ArchiveError(f"checksum = {checksum!r}: not of the form sha512:HEX, sha512:FILE or sha512:URL")
     if not re.fullmatch(r"[0-9a-fA-F]{128}", value):
         try:
-            # No file of checksums is longer; another, as the archive itself, holds any bytes.
-            with opened(value) if is_url(value) else open(value, "rb") as stream:
+            # No file of checksums is longer. Another file, such as the archive itself, may contain any bytes.
+            with open_url(value) if is_url(value) else open(value, "rb") as stream:
                 text = stream.read(1 << 16).decode(errors="replace")
-        except UNREAD as error:
-            why = getattr(error, "reason", error.__class__.__name__)
-            wrong = f"checksum file {value}: cannot be read ({why})"
-            raise ArchiveError(f"{wrong}; run `make archives`, or name another") from error
+        except READ_ERRORS as error:
+            reason = getattr(error, "reason", error.__class__.__name__)
+            message = f"checksum file {value}: cannot be read ({reason})"
+            raise ArchiveError(f"{message}; run `make archives`, or set another file") from error
         # Apache's own files break the digits into groups and lines, with or without the file's name before a colon.
         value = "".join(re.findall(r"\b[0-9a-fA-F]{8,128}\b", text.split(":", 1)[-1]))[:128]
         if not re.fullmatch(r"[0-9a-fA-F]{128}", value):
-            raise ArchiveError(f"checksum = {checksum}: holds no SHA-512 (128 hexadecimal digits)")
+            raise ArchiveError(f"checksum = {checksum}: contains no SHA-512 (128 hexadecimal digits)")
     return value.lower()
 
 
@@ -79,14 +79,13 @@ def local(source: str, checksum: str) -> Path:
                 f"{source}: no such file on the control node; run `make archives`, or set a path or URL of your own"
             )
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha512").hexdigest()
-    if found != checksum:
+        digest = hashlib.file_digest(stream, "sha512").hexdigest()
+    if digest != checksum:
         if is_url(source):
             path.unlink()
         raise ArchiveError(
-            f"{source}: SHA-512 is {found[:16]}..., declared is {checksum[:16]}..., so it is damaged or "
-            "another release; "
-            "correct the checksum or the archive"
+            f"{source}: SHA-512 is {digest[:16]}..., but {checksum[:16]}... is declared: the archive is damaged or "
+            "another release; correct the checksum or the archive"
         )
     return path
 
@@ -98,25 +97,25 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
     """
     try:
         with tarfile.open(path) as archive:
-            found = (re.search(r"/libs/zookeeper-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
-            return next((tuple(map(int, match.group(1).split("."))) for match in found if match), ())
+            versions = (re.search(r"/libs/zookeeper-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
+            return next((tuple(map(int, match.group(1).split("."))) for match in versions if match), ())
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
-        words = str(error).partition("\n")[0].rstrip(":")
-        wrong = f"{path}: the SHA-512 is the declared one, and the archive cannot be read ({words})"
-        raise ArchiveError(f"{wrong}; fetch it again, and take the checksum from where it is published") from error
+        text = str(error).partition("\n")[0].rstrip(":")
+        message = f"{path}: has the declared SHA-512, but cannot be read as an archive ({text})"
+        raise ArchiveError(f"{message}; fetch it again, and copy the checksum from its publisher") from error
 
 
 def fetch(url: str, path: Path) -> None:
     """Download `url` to `path`, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, new = tempfile.mkstemp(dir=path.parent)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as stream, opened(url) as answer:
+        with os.fdopen(handle, "wb") as stream, open_url(url) as answer:
             while chunk := answer.read(1 << 20):
                 stream.write(chunk)
-        os.rename(new, path)
-    except UNREAD as error:
+        os.rename(temporary, path)
+    except READ_ERRORS as error:
         raise ArchiveError(f"{url}: cannot be fetched: {error}") from error
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(new)
+            os.unlink(temporary)

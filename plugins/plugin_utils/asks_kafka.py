@@ -11,7 +11,7 @@ LIBRARIES = ("confluent_kafka.admin", "kafka.admin", "kafka.errors", "kafka.prot
 
 # Ansible imports an action before it forks a process for each task, which would import them itself.
 for _name in LIBRARIES:
-    with suppress(Exception):  # the module says what it lacks, or what is broken
+    with suppress(Exception):  # the module reports a missing or broken library
         import_module(_name)
 
 

@@ -14,22 +14,22 @@ from ansible.utils.collection_loader import _collection_finder
 COLLECTION = "ansible_collections.millrace.kafka"
 
 
-def keep() -> None:
+def keep_bytecode() -> None:
     """Compile what is imported of this collection from now on once per version of its file.
 
     If the bytecode cannot be written or is broken (the disk was full), it is compiled each time, as before.
     """
     loader = _collection_finder._AnsibleCollectionPkgLoaderBase
-    compiled = loader.get_code
-    if compiled.__name__ == "kept":
+    original = loader.get_code
+    if original.__name__ == "get_code_once":
         return
 
-    def kept(self: _collection_finder._AnsibleCollectionPkgLoaderBase, fullname: str) -> CodeType | None:
+    def get_code_once(self: _collection_finder._AnsibleCollectionPkgLoaderBase, fullname: str) -> CodeType | None:
         source = self._source_code_path
         if source and not self._compiled_code and fullname.startswith(f"{COLLECTION}."):
             with suppress(EOFError, ValueError, TypeError, ImportError):
                 self._compiled_code = SourceFileLoader(fullname, source).get_code(fullname)
-        code: CodeType | None = compiled(self, fullname)
+        code: CodeType | None = original(self, fullname)
         return code
 
-    loader.get_code = kept
+    loader.get_code = get_code_once

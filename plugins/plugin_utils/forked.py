@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
-"""What Ansible's processes have handlers for."""
+"""Signals for which Ansible's processes have handlers."""
 
 
 def forked(run: Callable[[], object]) -> tuple[int, str, str]:
@@ -25,36 +25,38 @@ def forked(run: Callable[[], object]) -> tuple[int, str, str]:
     pipes = [os.pipe(), os.pipe()]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
     child = os.fork()
     if not child:
-        _become(run, [write for _, write in pipes], [read for read, _ in pipes], before)
+        _run_as_child(run, [write for _, write in pipes], [read for read, _ in pipes], mask_before)
     status = None
     try:
         for _, write in pipes:
             os.close(write)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        output, errors = _read([read for read, _ in pipes])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask_before)
+        output, errors = _read_all([read for read, _ in pipes])
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # where a thread took the signal, its handler came earlier
-        if status is None:  # as where the task's time is over
+        signal.pthread_sigmask(
+            signal.SIG_SETMASK, mask_before
+        )  # if a thread took the signal, its handler has run already
+        if status is None:  # for example if the task timed out
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     return status, output, errors
 
 
-def _become(run: Callable[[], object], outputs: list[int], others: list[int], mask: set[int]) -> None:
+def _run_as_child(run: Callable[[], object], outputs: list[int], others: list[int], mask: set[int]) -> None:
     """Run as the child. Never returns, since this is in the middle of the code of another program."""
     status = 1
     try:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold all secrets of this process
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain all secrets of this process
         atexit._clear()
         for number in HANDLED:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for end in others:  # with it open here, nobody would see that who reads has gone
+        for end in others:  # left open here, writes would not fail after the reader is gone
             os.close(end)
         for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (outputs[0], 1), (outputs[1], 2)):
             os.dup2(source, target)
@@ -73,20 +75,20 @@ def _become(run: Callable[[], object], outputs: list[int], others: list[int], ma
         os._exit(status)
 
 
-def _read(ends: list[int]) -> list[str]:
+def _read_all(ends: list[int]) -> list[str]:
     """Return the content of each pipe, read until both are closed."""
-    found: dict[int, bytes] = dict.fromkeys(ends, b"")
+    contents: dict[int, bytes] = dict.fromkeys(ends, b"")
     with selectors.DefaultSelector() as selector:
         for end in ends:
             selector.register(end, selectors.EVENT_READ)
         try:
             while selector.get_map():
                 for key, _ in selector.select():
-                    if part := os.read(key.fd, 1 << 16):
-                        found[key.fd] += part
+                    if chunk := os.read(key.fd, 1 << 16):
+                        contents[key.fd] += chunk
                     else:
                         selector.unregister(key.fd)
         finally:
             for end in ends:
                 os.close(end)
-    return [text.decode(errors="replace") for text in found.values()]
+    return [text.decode(errors="replace") for text in contents.values()]

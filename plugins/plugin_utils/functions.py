@@ -14,11 +14,11 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_PATH
 
-# Keys that hold names, of roles and of their inputs.
+# Keys whose values are lists of names, of roles or of their inputs.
 INPUTS = ("roles", "heaps", "open_files", "identity", "jvm", "java", "archives", "paths")
-# Who may connect besides hosts of functions (plugin_utils/nft_rules.py).
-OTHERS = ("client", "admin")
-# Keys that hold templates of a host.
+# Sources of connections besides the hosts of a function (plugin_utils/nft_rules.py).
+CLIENT_SOURCES = ("client", "admin")
+# Keys whose values are templates, computed for each host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports", "connects")
 FOLDER = Path(__file__).resolve().parents[2] / "groups"
 
@@ -29,25 +29,25 @@ class Function:
 
     name: str
     order: int = 0
-    """Where its hosts come among the layers, from below."""
+    """The place of its hosts in the order of layers; layers with lower numbers are deployed first."""
     roles: tuple[str, ...] = ()
     prefix: str = ""
-    """What the inputs of its own role begin with; the function's name where it is not said."""
+    """What the inputs of its own role begin with; the default is the function's name."""
     heaps: tuple[str, ...] = ()
-    """Inputs that say how much memory its processes take for good."""
+    """Inputs that set the memory that its processes reserve."""
     open_files: tuple[str, ...] = ()
-    """Inputs that say how many files its processes open."""
+    """Inputs that set how many files its processes open."""
     identity: tuple[str, ...] = ()
-    """Inputs that say which host it is: rules of its own judge them, with the other hosts in view.
+    """Inputs that identify the host, such as an id. Rules compare them with those of the other hosts.
 
-    A host without the function that has one was meant to have it.
+    If a host sets one without having the function, it was probably meant to have it.
     """
     jvm: tuple[str, ...] = ()
     """Inputs that are options of its JVM, those of the garbage collector first; the heap is among `heaps`."""
     java: tuple[str, ...] = ()
     """Inputs that name the java that its units run."""
     archives: tuple[str, ...] = ()
-    """Inputs that name what is installed; each has one of its name and `_checksum` beside it."""
+    """Inputs that name the archives to install; each has a second input with the suffix `_checksum`."""
     paths: tuple[str, ...] = ()
     """Inputs that are one path on the host."""
     certificates: Any = ()
@@ -57,18 +57,18 @@ class Function:
     units: Any = ()
     """systemd units that run there."""
     mounts: Any = ()
-    """Paths that are file systems of their own; of a disk that need not be there, none."""
+    """Paths that must be file systems of their own; without those of optional disks."""
     ports: Any = ()
-    """Ports that it opens, each {port, from}, and where it is more than that {action, what, input, address, optional}.
+    """Ports that it opens, each {port, from} and optionally {action, what, input, address, optional}.
 
-    `from` names groups, or `client` and `admin` (plugin_utils/nft_rules.py). With `action: reject` nothing listens
-    there. `what` is what preflight calls it, `input` what says it, `address` where it is bound, if not everywhere; 0 is
-    no port where it is `optional`.
+    `from` names groups, or `client` and `admin` (plugin_utils/nft_rules.py). With `action: reject` nothing listens on
+    the port. `what` is its name in messages of preflight, `input` the variable that sets it, `address` the address
+    that it is bound to (default: all). With `optional`, port 0 means that there is no port.
     """
     connects: Any = ()
-    """Whom it connects to, as address:port; those that are hosts of this inventory are tried."""
+    """Addresses that it connects to, as address:port; preflight tries those that are hosts of this inventory."""
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """Variables below everything that a site writes; templates of a host."""
+    """Variables that everything a site sets overrides; templates of a host."""
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
@@ -77,87 +77,89 @@ def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
     `load` reads a file; pass the method of Ansible's loader if templates are to be computed. Raises ValueError if a
     file is not a valid function.
     """
-    found = []
+    functions_read = []
     for file in FOLDER.glob("*.yml"):
         data = load(file) if load else yaml_load(file.read_text(encoding="utf-8"))
         if not isinstance(data, Mapping):
-            raise ValueError(f"{_place(file)}: holds no keys; write them as order: 4")
-        for text in _faults(data):
-            raise ValueError(f"{_place(file)}: {text}")
+            raise ValueError(f"{_place(file)}: contains no keys; write them like order: 4")
+        for message in _key_errors(data):
+            raise ValueError(f"{_place(file)}: {message}")
         texts = {name: tuple(data.get(name, ())) for name in INPUTS}
-        found.append(Function(file.stem, **{"prefix": file.stem, **data, **texts}))
-    for function in found:
-        for text in _strangers(function.ports, [*(one.name for one in found if one.name != "all"), *OTHERS]):
-            raise ValueError(f"{FOLDER.name}/{function.name}.yml: {text}")
-    return {function.name: function for function in sorted(found, key=lambda one: (one.order, one.name))}
+        functions_read.append(Function(file.stem, **{"prefix": file.stem, **data, **texts}))
+    sources = [*(function.name for function in functions_read if function.name != "all"), *CLIENT_SOURCES]
+    for function in functions_read:
+        for message in _unknown_sources(function.ports, sources):
+            raise ValueError(f"{FOLDER.name}/{function.name}.yml: {message}")
+    by_order = sorted(functions_read, key=lambda function: (function.order, function.name))
+    return {function.name: function for function in by_order}
 
 
-def _strangers(ports: Any, known: Sequence[str]) -> Iterator[str]:
-    """Yield the names of sources that may connect to a port but are not known; templates are checked once computed."""
+def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
+    """Yield a message for each source of a port that is unknown; templates are checked after they were computed."""
     for port in ports if isinstance(ports, (list, tuple)) else ():
         names = port.get("from") if isinstance(port, Mapping) else ()
         for name in names if isinstance(names, (list, tuple)) else ():
             if name not in known:
-                yield stranger(str(name), port.get("port"), known)
+                yield unknown_source(str(name), port.get("port"), known)
 
 
-def stranger(name: str, port: Any, known: Iterable[str]) -> str:
+def unknown_source(name: str, port: Any, known: Iterable[str]) -> str:
     """Return the message for an unknown source of a port, and what to write instead."""
-    near = nearest(name, known)
-    advice = f"did you mean {near}?" if near else f"name some of {', '.join(sorted(known))}"
-    return f"from = {name}: who may connect to port {port} is no function, and neither client nor admin; {advice}"
+    closest = nearest(name, known)
+    advice = f"did you mean {closest}?" if closest else f"use {', '.join(sorted(known))}"
+    return f"from = {name}: unknown source of port {port}: neither a function nor client or admin; {advice}"
 
 
 def _place(file: Path) -> str:
     return f"{file.parent.name}/{file.name}"
 
 
-def _faults(data: Mapping[Any, Any]) -> Iterator[str]:
+def _key_errors(data: Mapping[Any, Any]) -> Iterator[str]:
     """Yield what is wrong with the keys of a file, and how to correct it."""
-    known = [one.name for one in fields(Function) if one.name != "name"]
+    known = [key.name for key in fields(Function) if key.name != "name"]
     for key in data:
         if key not in known:
-            near = nearest(str(key), known)
-            advice = f"did you mean {near}?" if near else f"use {', '.join(known)}"
-            yield f"{key} is no key of a function; {advice}"
+            closest = nearest(str(key), known)
+            advice = f"did you mean {closest}?" if closest else f"use {', '.join(known)}"
+            yield f"{key}: unknown key; {advice}"
     order = data.get("order", 0)
     if not isinstance(order, int) or isinstance(order, bool):
-        yield f"order = {order}: no whole number; write its place among the layers, from below, as 4"
+        yield f"order = {order}: not a whole number; set the place of its layer, like 4; lower ones are deployed first"
     if not isinstance(data.get("prefix", ""), str):
-        yield f"prefix = {data['prefix']}: no text; write what its inputs begin with, as spark_job"
+        yield f"prefix = {data['prefix']}: not text; set what the names of its inputs begin with, like spark_job"
     for key in INPUTS:
         value = data.get(key, [])
         if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
-            yield f"{key} = {value}: no list of names; write it as [{value}]"
+            yield f"{key} = {value}: not a list of names; write it as [{value}]"
     if not isinstance(data.get("variables", {}), Mapping):
-        yield "variables: no names with values; write each as name: value"
+        yield "variables: not a mapping; write each variable as name: value"
     for role in data.get("roles", ()):
         if not (ROLES_PATH / role / "meta" / "argument_specs.yml").is_file():
-            near = nearest(role, [path.name for path in ROLES_PATH.iterdir()])
-            advice = f"did you mean {near}?" if near else "make the role, or correct its name"
-            yield f"roles = {role}: no roles/{role}/meta/argument_specs.yml; {advice}"
+            closest = nearest(role, [path.name for path in ROLES_PATH.iterdir()])
+            advice = f"did you mean {closest}?" if closest else "create the role, or correct its name"
+            yield f"roles = {role}: roles/{role}/meta/argument_specs.yml does not exist; {advice}"
 
 
 @cache
-def _plain() -> dict[str, Function]:
+def _read_once() -> dict[str, Function]:
     return read()
 
 
 @cache
-def laid() -> frozenset[str]:
+def project_variables() -> frozenset[str]:
     """Return the names of the variables that groups/*.yml set for every host."""
-    return frozenset(name for function in _plain().values() for name in function.variables)
+    return frozenset(name for function in _read_once().values() for name in function.variables)
 
 
-def usual(name: str) -> Any:
+def project_value(name: str) -> Any:
     """Return the value that groups/*.yml set for a variable, templates unrendered; None if they do not set it."""
-    return next((function.variables[name] for function in _plain().values() if name in function.variables), None)
+    return next((function.variables[name] for function in _read_once().values() if name in function.variables), None)
 
 
 @cache
 def functions() -> dict[str, Function]:
     """Return the functions that hosts can have, by name, without `all`; templates in them are plain text."""
-    return {name: function for name, function in _plain().items() if name != "all"}
+    return {name: function for name, function in _read_once().items() if name != "all"}
 
 
 def inputs(kind: str) -> list[tuple[str, str]]:
@@ -166,7 +168,7 @@ def inputs(kind: str) -> list[tuple[str, str]]:
 
 
 @cache
-def internal() -> re.Pattern[str]:
+def passed_variables() -> re.Pattern[str]:
     """Return the names of variables that playbooks pass or register for the roles; no inventory sets them."""
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
@@ -181,15 +183,15 @@ def variables(known: Mapping[str, Function]) -> dict[str, Any]:
     These are the variables of all functions, and `function_<kind>` with the values of hosts of each function. Raises
     ValueError if two functions set the same variable: a host may have both, and neither would override the other.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for function in known.values():
-        twice = sorted(found.keys() & function.variables.keys())
-        if twice:
-            others = ", ".join(name for name, other in known.items() if twice[0] in other.variables)
-            raise ValueError(f"groups/*.yml: {twice[0]} is said in {others}; keep one, in all.yml")
-        found |= function.variables
+        repeated = sorted(values.keys() & function.variables.keys())
+        if repeated:
+            setters = ", ".join(name for name, other in known.items() if repeated[0] in other.variables)
+            raise ValueError(f"groups/*.yml: {repeated[0]} is set in {setters}; set it once, in all.yml")
+        values |= function.variables
     for kind in KINDS:
-        found[f"function_{kind}"] = {
+        values[f"function_{kind}"] = {
             name: items for name, function in known.items() if (items := getattr(function, kind))
         }
-    return found
+    return values

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-LAID = "millrace_laid"
-"""Attribute of a group: what the inventory plugin has set there, which is no word of the site's."""
+PLUGIN_VARIABLES = "millrace_plugin_variables"
+"""Attribute of a group: the variables that the inventory plugin set there; the site did not set them."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class Layer:
     group: str
     in_files: bool
     order: tuple[int, int]
-    """Depth and priority of the group: of two that have the same, the later name goes first."""
-    said: Mapping[str, Any]
-    laid: Mapping[str, Any]
-    """What of it the site did not write."""
+    """Depth and priority of the group. Of two groups with the same, the later name overrides the earlier."""
+    variables: Mapping[str, Any]
+    by_plugin: Mapping[str, Any]
+    """The variables that the inventory plugin set, not the site."""
 
-    def wrote(self, name: str) -> bool:
+    def set_by_site(self, name: str) -> bool:
         """Tell whether the site itself sets a variable here."""
-        return name in self.said and self.laid.get(name, self) is not self.said[name]
+        return name in self.variables and self.by_plugin.get(name, self) is not self.variables[name]

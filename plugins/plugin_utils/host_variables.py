@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import made_by_the_run, templar_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import runtime_variables, templar_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
 
 
@@ -22,9 +22,9 @@ class Variables:
         self._templars: dict[str, Any] = {}
         self._hostvars: Any = None
 
-    def made_by_the_run(self, host: str) -> set[str]:
+    def runtime_variables(self, host: str) -> set[str]:
         """Return what earlier tasks of this run registered or set."""
-        return made_by_the_run(self._source._variable_manager, host)
+        return runtime_variables(self._source._variable_manager, host)
 
     def raw(self, host: str) -> dict[str, Any]:
         """Return a host's variables as written."""

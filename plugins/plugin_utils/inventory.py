@@ -18,12 +18,16 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_groups import groups_of, layers_of, rivals_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_groups import (
+    groups_of,
+    layers_of,
+    unrelated_groups_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
     find_collections,
     set_extra_variables,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, passed_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
@@ -63,8 +67,8 @@ class Reader:
         groups = {function: list(self.all_groups.get(function, [])) for function in functions()}
         for host in self.all_groups["all"]:
             raw = self.raw(host)
-            written = frozenset(str(name) for name in raw if not internal().match(str(name)))
-            names[host] = written - self._variables.made_by_the_run(host)
+            written = frozenset(str(name) for name in raw if not passed_variables().match(str(name)))
+            names[host] = written - self._variables.runtime_variables(host)
             words[host] = self._values(host, raw, site_words())
             self._variables.give(host, words[host])
             seen[host] = {**raw, **words[host]}
@@ -96,7 +100,7 @@ class Reader:
         """Return what each group says, its files of group_vars among it."""
         found: dict[str, dict[str, Any]] = {}
         for layer in self.layers:
-            found.setdefault(layer.group, {}).update(layer.said)
+            found.setdefault(layer.group, {}).update(layer.variables)
         return found
 
     def groups_of(self, host: str) -> list[str]:
@@ -105,7 +109,7 @@ class Reader:
 
     def rivals(self, host: str) -> list[tuple[str, str]]:
         """Return pairs of groups of a host that know nothing of one another, the one that yields before the other."""
-        return rivals_of(self._hostvars, host)
+        return unrelated_groups_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""

@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
-"""Of values that can be told, where they are not any whole number: a running broker is left one thread at least."""
+"""Patterns of the values that a running broker can take, except for whole numbers; of threads it needs at least one."""
 
 
 def live_settings(
@@ -24,21 +24,21 @@ def live_settings(
     resolve, and for what recreates the log cleaner if the heap has no room for a second one. Settings that are set
     `elsewhere`, as dynamic settings, are left out.
     """
-    told, room = dict[str, str | None](), room_for_cleaners(properties, heap)
+    settings, room = dict[str, str | None](), room_for_cleaners(properties, heap)
     for name in LIVE:
         if name in OF_CLEANER and not room:
             continue
-        said = next(((one, properties[one]) for one in synonyms(name) if properties.get(one) is not None), None)
-        if said is None:
-            told[name] = None
+        synonym = next((synonym for synonym in synonyms(name) if properties.get(synonym) is not None), None)
+        if synonym is None:
+            settings[name] = None
             continue
-        value = text_of(said[1])
+        value = text_of(properties[synonym])
         if re.fullmatch(FORMS.get(name, r"-?\d+"), value) and not dangerous(name, value):
-            told[name] = in_ms(said[0], value)
-    return {name: value for name, value in told.items() if name not in (elsewhere or ())}
+            settings[name] = in_ms(synonym, value)
+    return {name: value for name, value in settings.items() if name not in (elsewhere or ())}
 
 
 def start_settings(properties: Mapping[str, Any], heap: Any) -> dict[str, Any]:
     """Return the other settings of a broker's file: a difference in these makes a restart pending."""
-    told = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
-    return {str(name): value for name, value in properties.items() if str(name) not in told}
+    live = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
+    return {str(name): value for name, value in properties.items() if str(name) not in live}

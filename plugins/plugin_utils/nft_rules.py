@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, stranger
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, unknown_source
 
 # ZooKeeper probes the addresses of its peers by TCP port 7 (InetAddress.isReachable of an unprivileged process).
 ECHO = 7
@@ -62,7 +62,7 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
         unknown = [name for name in rule["from"] if name not in known]
         if unknown:
             place = f"groups/{rule['function']}.yml: " if "function" in rule else ""
-            raise ValueError(f"{place}{stranger(unknown[0], rule['port'], known)}")
+            raise ValueError(f"{place}{unknown_source(unknown[0], rule['port'], known)}")
         if rule["port"]:
             sources = [source for name in rule["from"] for source in known[name]]
             action = {"action": rule["action"]} if "action" in rule else {}

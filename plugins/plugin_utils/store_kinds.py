@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 # Kinds as Java names them (java.security.KeyStore), and PEM.
-ENDS = {".p12": "PKCS12", ".pfx": "PKCS12", ".jks": "JKS", ".bcfks": "BCFKS"}
-# org.apache.zookeeper.common.KeyStoreFileType: others it refuses, unless it is told.
-OF_ZOOKEEPER = (".jks", ".pem", ".p12", ".bcfks")
+KINDS_BY_EXTENSION = {".p12": "PKCS12", ".pfx": "PKCS12", ".jks": "JKS", ".bcfks": "BCFKS"}
+# Extensions whose type ZooKeeper derives (org.apache.zookeeper.common.KeyStoreFileType); for others it must be set.
+DERIVED_BY_ZOOKEEPER = (".jks", ".pem", ".p12", ".bcfks")
 
 
 def kind_of(path: str) -> str:
     """Return PKCS12, JKS, BCFKS or PEM; PEM files may have any name."""
-    return next((kind for end, kind in ENDS.items() if path.endswith(end)), "PEM")
+    return next((kind for extension, kind in KINDS_BY_EXTENSION.items() if path.endswith(extension)), "PEM")
 
 
-def told(path: str) -> str | None:
+def zookeeper_store_type(path: str) -> str | None:
     """Return the store type that ZooKeeper must be given, or None if it derives it from the name itself."""
-    return None if path.endswith(OF_ZOOKEEPER) else kind_of(path)
+    return None if path.endswith(DERIVED_BY_ZOOKEEPER) else kind_of(path)

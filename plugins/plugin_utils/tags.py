@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Those of playbooks/.
+# The tags of playbooks/.
 TAGS = ("model", "hosts", "install", "config", "resources", "jobs")
 # The two phases of preflight.
-ASK = {"model", "hosts"}
+PREFLIGHT_TAGS = {"model", "hosts"}
 ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 
 
-def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
+def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
     """Return a warning for each tag option that no task has: Ansible would silently skip everything.
 
     It is a warning, since plays of a site itself may have tags of their own.
     """
     skip = list(skip)
-    found = {
+    unknown_by_option = {
         option: [tag for tag in given if tag not in (*TAGS, *ANSIBLE_TAGS)]
         for option, given in (("--tags", run), ("--skip-tags", skip))
     }
-    said = [] if "model" not in skip else ["--skip-tags model: it is checked all the same, for all else stands on it"]
-    return said + [
-        f"{option} {','.join(tags)}: no task of this project's playbooks has such a tag; there are {', '.join(TAGS)}"
-        for option, tags in found.items()
+    model = ["--skip-tags model: the model is checked nevertheless, since all other phases depend on it"]
+    return (model if "model" in skip else []) + [
+        f"{option} {','.join(tags)}: no task of this project has this tag; known tags: {', '.join(TAGS)}"
+        for option, tags in unknown_by_option.items()
         if tags
     ]
 
 
-def only_asked(run: Iterable[str]) -> bool:
+def only_preflight(run: Iterable[str]) -> bool:
     """Tell whether --tags selected phases of preflight and nothing else."""
-    return bool({*run}) and {*run} <= ASK
+    return bool({*run}) and {*run} <= PREFLIGHT_TAGS

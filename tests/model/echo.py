@@ -62,9 +62,9 @@ OPTIONS: dict[str, Any] = {
 }
 CACHES = (
     functions.functions,
-    functions._plain,
-    functions.laid,
-    functions.internal,
+    functions._read_once,
+    functions.project_variables,
+    functions.passed_variables,
     specs.argument_spec,
     specs.role_of,
     refused_inputs._validator,

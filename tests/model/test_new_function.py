@@ -14,7 +14,7 @@ from unit import pki_folder
 from ansible_collections.millrace.kafka.plugins.action.health_page import declared
 from ansible_collections.millrace.kafka.plugins.action.preflight import asked
 from ansible_collections.millrace.kafka.plugins.filter.tls import pki_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, internal
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, passed_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
@@ -141,6 +141,6 @@ def test_the_health_page(tmp_path: Path) -> None:
 
 def test_its_role_and_what_playbooks_hand_to_it() -> None:
     assert role_input({}, "echo_server_heap") == "512m"
-    assert internal().match("echo_server_pki")
-    assert internal().match("echo_server_base")
-    assert internal().match("echo_server_state")
+    assert passed_variables().match("echo_server_pki")
+    assert passed_variables().match("echo_server_base")
+    assert passed_variables().match("echo_server_state")

@@ -170,7 +170,7 @@ def test_an_archive_that_was_cut_before_its_checksum_was_taken(tmp_path: Path) -
         problems = check_hosts(model(probe), probed(probe))
         assert {(problem.code, problem.warning) for problem in problems} == {("ARCHIVE", False)}
         assert problems[0].message.startswith(
-            f"{tmp_path / name}: the SHA-512 is the declared one, and the archive cannot be read ("
+            f"{tmp_path / name}: has the declared SHA-512, but cannot be read as an archive ("
         )
         assert problems[0].advice == "fetch it again, and take the checksum from where it is published"
 

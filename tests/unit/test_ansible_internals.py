@@ -57,17 +57,17 @@ def test_what_was_encrypted(variables: VariableManager) -> None:
 
 def test_what_a_run_made(variables: VariableManager) -> None:
     """Registered results and set_fact are told from the inventory's variables."""
-    assert ansible_internals.made_by_the_run(variables, "a") == set()
+    assert ansible_internals.runtime_variables(variables, "a") == set()
     variables.set_host_variable("a", "registered", {"rc": 0})
     variables.set_nonpersistent_facts("a", {"set": 1})
-    assert ansible_internals.made_by_the_run(variables, "a") == {"registered", "set"}
+    assert ansible_internals.runtime_variables(variables, "a") == {"registered", "set"}
 
 
 def test_groups_in_their_order() -> None:
     """By depth, then by priority, then by name."""
     groups = [Group(name) for name in ("b", "a", "c")]
     groups[2].set_priority(0)
-    assert [group.name for group in ansible_internals.weakest_first(groups)] == ["c", "a", "b"]
+    assert [group.name for group in ansible_internals.by_precedence(groups)] == ["c", "a", "b"]
 
 
 def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:

@@ -52,21 +52,24 @@ def test_a_file_without_a_checksum(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.sha512").write_text(text)
     with pytest.raises(ArchiveError) as error:
         expected(f"sha512:{tmp_path / 'a.sha512'}")
-    assert str(error.value) == f"checksum = sha512:{tmp_path / 'a.sha512'}: holds no SHA-512 (128 hexadecimal digits)"
+    assert (
+        str(error.value) == f"checksum = sha512:{tmp_path / 'a.sha512'}: contains no SHA-512 (128 hexadecimal digits)"
+    )
 
 
 def test_a_checksum_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError) as error:
         expected(f"sha512:{tmp_path}/a.sha512")
     assert str(error.value) == (
-        f"checksum file {tmp_path}/a.sha512: cannot be read (FileNotFoundError); run `make archives`, or name another"
+        f"checksum file {tmp_path}/a.sha512: cannot be read (FileNotFoundError); "
+        "run `make archives`, or set another file"
     )
 
 
 def test_a_checksum_file_that_is_no_text(tmp_path: Path) -> None:
     """As the archive itself, named by mistake."""
     (tmp_path / "x").write_bytes(bytes(range(256)) * 8)
-    with pytest.raises(ArchiveError, match="holds no SHA-512"):
+    with pytest.raises(ArchiveError, match="contains no SHA-512"):
         expected(f"sha512:{tmp_path / 'x'}")
 
 
@@ -141,8 +144,8 @@ def test_a_local_file_with_another_checksum(tmp_path: Path) -> None:
         local(str(tmp_path / "a"), HELLO)
     # printf 'hello!' | sha512sum
     assert str(error.value) == (
-        f"{tmp_path / 'a'}: SHA-512 is c6f81db0e9f8206c..., declared is 9b71d224bd62f378..., "
-        "so it is damaged or another release; correct the checksum or the archive"
+        f"{tmp_path / 'a'}: SHA-512 is c6f81db0e9f8206c..., but 9b71d224bd62f378... is declared: "
+        "the archive is damaged or another release; correct the checksum or the archive"
     )
     assert (tmp_path / "a").exists()
 

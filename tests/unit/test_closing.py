@@ -91,7 +91,7 @@ def test_what_was_done_before_a_failure() -> None:
         ({"changed": True, "deleted": 7}, "millrace: 1 emptied topic"),
         ({"changed": False, "deleted": 0}, "millrace: nothing changed"),
         ({"changed": True, "made": "3 partitions, no settings"}, "millrace: 1 recreated topic"),
-        ({"changed": True, "failed": True}, "millrace: 1 topic in part"),
+        ({"changed": True, "failed": True}, "millrace: 1 partly changed topic"),
         ({"changed": False, "partitions": []}, ""),
     ],
 )

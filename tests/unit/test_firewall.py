@@ -72,10 +72,10 @@ def test_rules_name_addresses() -> None:
 
 
 def test_a_name_that_is_no_function() -> None:
-    said = r"groups/echo\.yml: from = kafkas: who may connect to port 9 is no function, .*; did you mean kafka\?"
+    said = r"groups/echo\.yml: from = kafkas: unknown source of port 9: neither .*; did you mean kafka\?"
     with pytest.raises(ValueError, match=said):
         rules([{"port": 9, "from": ["client", "kafkas"], "function": "echo"}], KNOWN)
-    with pytest.raises(ValueError, match=r"^from = nobody: .*; name some of admin, client, kafka, zookeeper"):
+    with pytest.raises(ValueError, match=r"^from = nobody: .*; use admin, client, kafka, zookeeper"):
         rules([{"port": 9, "from": ["nobody"]}], KNOWN)
 
 

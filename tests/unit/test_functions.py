@@ -11,23 +11,26 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("roles: [base, konnect]", r"groups/echo\.yml: roles = konnect: no roles/konnect/meta/.*; make the role"),
+        (
+            "roles: [base, konnect]",
+            r"groups/echo\.yml: roles = konnect: roles/konnect/meta/.* does not exist; create the role",
+        ),
         ("roles: [base, kafkas]", r"groups/echo\.yml: roles = kafkas: .*; did you mean kafka\?"),
-        ("ordr: 1", r"groups/echo\.yml: ordr is no key of a function; did you mean order\?"),
-        ("frobnicate: 1", r"groups/echo\.yml: frobnicate is no key of a function; use order, roles"),
-        ("name: other", r"groups/echo\.yml: name is no key of a function"),
-        ("order: late", r"groups/echo\.yml: order = late: no whole number; write"),
-        ("heaps: echo_heap", r"groups/echo\.yml: heaps = echo_heap: no list of names; write it as \[echo_heap\]"),
+        ("ordr: 1", r"groups/echo\.yml: ordr: unknown key; did you mean order\?"),
+        ("frobnicate: 1", r"groups/echo\.yml: frobnicate: unknown key; use order, roles"),
+        ("name: other", r"groups/echo\.yml: name: unknown key;"),
+        ("order: late", r"groups/echo\.yml: order = late: not a whole number; set"),
+        ("heaps: echo_heap", r"groups/echo\.yml: heaps = echo_heap: not a list of names; write it as \[echo_heap\]"),
         (
             "prefix: [a]",
-            r"groups/echo\.yml: prefix = \['a'\]: no text; write what its inputs begin with, as spark_job",
+            r"groups/echo\.yml: prefix = \['a'\]: not text; set what the names of its inputs begin with, like",
         ),
-        ("variables: [a]", r"groups/echo\.yml: variables: no names with values; write each"),
+        ("variables: [a]", r"groups/echo\.yml: variables: not a mapping; write each"),
         (
             "ports: [{port: 7, from: [konnect]}]",
-            r"groups/echo\.yml: from = konnect: .* port 7 is no function, .*; name",
+            r"groups/echo\.yml: from = konnect: .* port 7: neither .*; use",
         ),
-        ("[1]", r"groups/echo\.yml: holds no keys; write them"),
+        ("[1]", r"groups/echo\.yml: contains no keys; write them"),
     ],
 )
 def test_a_file_that_is_wrong_is_named(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

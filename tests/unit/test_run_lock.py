@@ -18,7 +18,7 @@ from model.said import row
 from unit.run_lock_mistakes import FIRST, HOSTS, RUNS, said
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
-from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_asked
+from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_preflight
 
 # A process that does as Ansible: the lock is taken by a child, which ends, or goes on to work (`linger`).
 RUN = """
@@ -189,4 +189,4 @@ def test_a_folder_that_all_users_share(monkeypatch: pytest.MonkeyPatch, tmp_path
     ("tags", "asks"), [(["all"], False), (["model"], True), (["hosts", "model"], True), (["model", "config"], False)]
 )
 def test_tags_that_change_nothing(tags: list[str], asks: bool) -> None:
-    assert only_asked(tags) is asks
+    assert only_preflight(tags) is asks

@@ -238,5 +238,5 @@ def test_a_later_file_goes_before_what_was_laid(line: str, tmp_path: Path) -> No
 
 def test_two_functions_cannot_say_the_same_variable() -> None:
     known = {name: Function(name, variables={"port": 1, name: 2}) for name in ("one", "other")}
-    with pytest.raises(ValueError, match=r"port is said in one, other; keep one"):
+    with pytest.raises(ValueError, match=r"port is set in one, other; set it once"):
         variables(known)

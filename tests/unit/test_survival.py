@@ -22,8 +22,8 @@ def test_single() -> None:
     found = cells(single())
     assert found["rack dc1-a"] == ("yes", "yes", "yes", NOBODY)
     assert found["datacenter dc1"] == ("no", "no", "no", "operator: restore from a mirror")
-    assert found["client network"] == ("yes", "no", "yes", "operator: mend the network")
-    assert found["replication network"] == ("no", "no", "yes", "operator: mend the network")
+    assert found["client network"] == ("yes", "no", "yes", "operator: repair the network")
+    assert found["replication network"] == ("no", "no", "yes", "operator: repair the network")
     assert found["dc1-kafka1 + dc1-kafka2"] == (
         "yes",
         "no",
@@ -45,8 +45,8 @@ def test_stretch2() -> None:
     failover = "operator: failover to dc2 (ZooKeeper to its group, min.insync.replicas to 2)"
     assert found["datacenter dc1"] == ("no", "no", "yes", failover)
     assert found["datacenter dc2"] == ("no", "no", "yes", failover.replace("dc2", "dc1"))
-    assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: mend the network")
-    assert found["replication network"] == ("yes", "no", "yes", "operator: mend the network")
+    assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: repair the network")
+    assert found["replication network"] == ("yes", "no", "yes", "operator: repair the network")
     assert len(found) == 10 + 2 + 2 + 2 + 45
 
 
@@ -64,7 +64,7 @@ def test_stretch2_5() -> None:
         "yes",
         "no",
         "yes",
-        "operator: mend the network, or lower min.insync.replicas to 2",
+        "operator: repair the network, or lower min.insync.replicas to 2",
     )
     assert found["dc3 cut off from the rest"] == ("yes", "yes", "yes", NOBODY)
     assert found["dc1-zk1 + dc1-zk2"] == ("yes", "yes", "yes", NOBODY)
@@ -103,7 +103,7 @@ def test_racks_inside_two_datacenters_lose_data_with_one_of_them() -> None:
         "no",
         "operator: failover to dc2 (ZooKeeper to its group, min.insync.replicas to 1)",
     )
-    assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: mend the network")
+    assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: repair the network")
     assert found["dc1-kafka1"] == ("yes", "yes", "yes", NOBODY)
 
 
@@ -193,7 +193,9 @@ def told(layout: Layout) -> Layout:
     """Return a layout whose brokers are told of the ZooKeeper servers of their datacenter alone."""
     own = {place: frozenset(one.name for one in layout.voters if one.datacenter == place)
            for place in {one.datacenter for one in layout.brokers}}  # fmt: skip
-    servers = (replace(one, told=own[one.datacenter]) if one.function == "kafka" else one for one in layout.servers)
+    servers = (
+        replace(one, connects_to=own[one.datacenter]) if one.function == "kafka" else one for one in layout.servers
+    )
     return replace(layout, servers=tuple(servers))
 
 
@@ -212,7 +214,7 @@ def test_brokers_that_are_told_of_one_server() -> None:
     found, alone = cells(layout), cells(told(layout))
     assert found["dc1-zk1 + dc2-kafka3"] == ("yes", "yes", "yes", NOBODY)
     assert alone["dc1-zk1"] == ("yes", "yes", "yes", NOBODY)
-    back = "operator: bring back a ZooKeeper server that brokers are told of"
+    back = "operator: bring back a ZooKeeper server of the brokers' zookeeper.connect"
     assert alone["dc1-zk1 + dc2-kafka3"] == ("yes", "no", "yes", back)
     two = cells(told(replace(layout, replication_factor=6, min_insync_replicas=5)))
     assert two["dc1-zk1"] == ("yes", "no", "yes", back)

@@ -61,8 +61,8 @@ inventories/lab
   rack dc1-b                     yes     yes       yes        nobody
   rack dc1-c                     yes     yes       yes        nobody
   datacenter dc1                 no      no        no         operator: restore from a mirror
-  client network                 yes     no        yes        operator: mend the network
-  replication network            no      no        yes        operator: mend the network
+  client network                 yes     no        yes        operator: repair the network
+  replication network            no      no        yes        operator: repair the network
   any two ZooKeeper servers (3)  no      yes       no         operator: bring a ZooKeeper server back
   any two brokers (3)            yes     no        no         operator: lower min.insync.replicas to 1, \
 or bring a broker back

@@ -14,7 +14,7 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import in_parts, said
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import reported_wait, wait_in_parts
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = """
@@ -27,7 +27,7 @@ loader.init_plugin_loader()
 warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
 from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
 
-waits.EVERY = 1.0
+waits.INTERVAL = 1.0
 main()
 """
 """ansible-playbook whose parts of a wait take 1 s."""
@@ -109,8 +109,8 @@ def test_parts_end_with_the_last_answer() -> None:
         return answers[len(asked) - 1]
 
     told: list[str] = []
-    assert in_parts(ask, told.append) == {"changed": False}
-    assert in_parts(lambda _: [{"changed": True, **answers[0]}, {"moved": 1}][len(told) - 1], told.append) == {
+    assert wait_in_parts(ask, told.append) == {"changed": False}
+    assert wait_in_parts(lambda _: [{"changed": True, **answers[0]}, {"moved": 1}][len(told) - 1], told.append) == {
         "changed": True,
         "moved": 1,
     }
@@ -121,7 +121,7 @@ def test_parts_end_with_the_last_answer() -> None:
 
 def test_what_a_module_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as it runs, and not when it has ended."""
-    monkeypatch.setattr(waits, "EVERY", 0.01)
+    monkeypatch.setattr(waits, "INTERVAL", 0.01)
     told, third = list[str](), threading.Event()
 
     def tell(words: str) -> None:
@@ -129,7 +129,7 @@ def test_what_a_module_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
         if len(told) == 3:
             third.set()
 
-    with said("systemd restarts kafka.service", tell):
+    with reported_wait("systemd restarts kafka.service", tell):
         assert third.wait(60)
     assert re.fullmatch("[0-9]+ s: systemd restarts kafka.service", told[0])
     before = len(told)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import usual
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import project_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import BOOTSTRAP_UNKNOWN, Endpoints
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine
@@ -148,7 +148,7 @@ def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
         unlistened = possible - {*advertised}
         if len(hosts_by_port) < 2 or not any(unlistened & {*_servers(machine)} for machine in machines):
             continue
-        default = usual(name)
+        default = project_value(name)
         most = default if default in hosts_by_port else max(hosts_by_port, key=lambda port: len(hosts_by_port[port]))
         for port, hosts in hosts_by_port.items():
             if port != most:

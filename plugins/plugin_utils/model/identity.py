@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions as known
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, laid
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
@@ -171,7 +171,9 @@ def _without_function(model: Model, machine: Machine) -> Problem:
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
     typos = {name: function for name in groups if (function := meant(name))}
     # Not the variables that every host has from groups/*.yml.
-    set_inputs = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
+    set_inputs = [
+        (name, function) for function, name in inputs("identity") if name in machine.written - project_variables()
+    ]
     if typos:
         name = min(typos, key=len)
         return machine.report(

@@ -22,7 +22,7 @@ def layout_of(model: Model) -> Layout:
         racks = (broker.rack, broker.kafka_rack)
         connected = connected_servers(model, broker)
         some = connected if 0 < len(connected) < len(model.servers) else None
-        servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, told=some))
+        servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, connects_to=some))
     first = model.brokers[0] if model.brokers else None
     ensemble = [*model.servers[0].servers.values()] if model.servers else []
     return Layout(

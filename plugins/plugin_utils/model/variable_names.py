@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Fault
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -79,7 +79,7 @@ def names(model: Model) -> Iterator[Problem]:
 
     preflight/unused_variables.py then drops those that a template of the site reads.
     """
-    everywhere, meant = laid() | OF_PLAYBOOKS, cache(partial(_meant, model, *_parted(model)))
+    everywhere, meant = project_variables() | OF_PLAYBOOKS, cache(partial(_meant, model, *_parted(model)))
     for host, own_names in model.names.items():
         for name in own_names - model.known:
             if _prefixed(model, name):
@@ -185,7 +185,7 @@ def nothing(host: str, values: Mapping[str, Any], options: Mapping[str, Mapping[
     for name, value in values.items():
         option = options.get(name, {})
         kind = str(option.get("type") or "str")
-        if value is None and name not in MAY_BE_EMPTY and ("default" in option or name in laid()):
+        if value is None and name not in MAY_BE_EMPTY and ("default" in option or name in project_variables()):
             empty_value = {"list": "[]", "dict": "{}"}.get(kind, "")
             if empty_value:
                 yield VALUE_NONE_LIST.problem((host,), name, empty=empty_value)

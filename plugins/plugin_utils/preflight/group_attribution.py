@@ -25,9 +25,9 @@ def at_the_group(problem: Problem, reader: Reader, model: Model) -> Problem:
     if problem.code != "LAYOUT_DATACENTERS":
         return problem
     said = {
-        layer.group: str(layer.said["datacenter"])
+        layer.group: str(layer.variables["datacenter"])
         for layer in reader.layers
-        if layer.wrote("datacenter") and layer.group not in ("all", *functions())
+        if layer.set_by_site("datacenter") and layer.group not in ("all", *functions())
     }
     found = [(group, value) for group, value in said.items() if _repeats(group, said, model)]
     named = [(group, value) for group, value in found if group != value]  # the other is called as it says

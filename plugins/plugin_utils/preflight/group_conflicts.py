@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import DATACENTER_GROUP, RACK_TWICE
@@ -35,7 +35,8 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
         group: {
             name: value
             for name, value in found.items()
-            if name in model.known - (laid() if group == "all" else set()) and isinstance(value, (list, Mapping))
+            if name in model.known - (project_variables() if group == "all" else set())
+            and isinstance(value, (list, Mapping))
         }
         for group, found in reader.said_by_groups().items()
     }

@@ -30,7 +30,7 @@ def _group(host: str, name: str, reader: Reader, model: Model) -> str | None:
     if value is None:
         return None
     for layer in reversed(reader.layers):
-        if name in layer.said and host in model.all_groups.get(layer.group, ()):
-            own = layer.said[name] == value and written_at(layer.said[name]) == written_at(value)
-            return layer.group if own and layer.wrote(name) else None
+        if name in layer.variables and host in model.all_groups.get(layer.group, ()):
+            own = layer.variables[name] == value and written_at(layer.variables[name]) == written_at(value)
+            return layer.group if own and layer.set_by_site(name) else None
     return None

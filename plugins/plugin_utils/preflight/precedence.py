@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid, usual
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import (
+    functions,
+    project_value,
+    project_variables,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
@@ -29,10 +33,10 @@ def shadows(reader: Reader, model: Model) -> Iterator[Problem]:
     That a group inside another goes before it is how Ansible is meant, and so is a priority that the site says.
     """
     members = {name: frozenset(hosts) for name, hosts in model.all_groups.items()}
-    everywhere = dict.fromkeys(name for layer in reader.layers for name in layer.said)
+    everywhere = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
     for name in everywhere.keys() - {ORDER}:
-        layers = [layer for layer in reader.layers if name in layer.said]
-        if len(layers) < 2 or not any(layer.wrote(name) for layer in layers[:-1]):
+        layers = [layer for layer in reader.layers if name in layer.variables]
+        if len(layers) < 2 or not any(layer.set_by_site(name) for layer in layers[:-1]):
             continue
         read = _readers(model, name)
         for weaker, stronger, hosts in _lost(reader, model, name, layers):
@@ -60,16 +64,16 @@ def _lost(reader: Reader, model: Model, name: str, layers: list[Layer]) -> list[
     inside = [set(model.all_groups.get(layer.group, ())) for layer in layers]
     for host in sorted(_readers(model, name)):
         own = [number for number, hosts in enumerate(inside) if host in hosts]
-        if len(own) < 2 or reader.raw(host).get(name) != layers[own[-1]].said[name]:
+        if len(own) < 2 or reader.raw(host).get(name) != layers[own[-1]].variables[name]:
             continue  # the host itself says it
         for number in own[:-1]:
-            if layers[number].wrote(name) and layers[number].said[name] != layers[own[-1]].said[name]:
+            if layers[number].set_by_site(name) and layers[number].variables[name] != layers[own[-1]].variables[name]:
                 found.setdefault((number, own[-1]), []).append(host)
     return [(layers[one], layers[other], hosts) for (one, other), hosts in found.items()]
 
 
 def _shadow(reader: Reader, model: Model, name: str, weaker: Layer, stronger: Layer, hosts: list[str]) -> Problem:
-    value, other = weaker.said[name], stronger.said[name]
+    value, other = weaker.variables[name], stronger.variables[name]
     plain = not isinstance(value, (Mapping, list)) and not is_secret(name, str(value))
     shown = f"{other}, which" if plain and not isinstance(other, (Mapping, list)) else "what"
     file = _file(reader, hosts[0], stronger, name)
@@ -86,7 +90,7 @@ def _shadow(reader: Reader, model: Model, name: str, weaker: Layer, stronger: La
 
 def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:
     """Return the file in which a group says a variable, as seen from the inventory."""
-    folder, path = str(reader.raw(host).get("inventory_dir") or ""), file_of(layer.said[name])
+    folder, path = str(reader.raw(host).get("inventory_dir") or ""), file_of(layer.variables[name])
     if path and folder and path.startswith(folder):
         return os.path.relpath(path, folder)
     return path or (f"group_vars/{layer.group}.yml" if layer.in_files else "hosts.yml")
@@ -110,8 +114,8 @@ def _advice(model: Model, name: str, weaker: Layer, stronger: Layer) -> str:
 @cache
 def _by_keys() -> dict[str, Mapping[str, Any]]:
     """Return the dicts of the wiring of which it takes single keys: without one of them nothing works."""
-    plain = {name: value for name in laid() if isinstance(value := usual(name), Mapping)}
-    told = " ".join(text for name in laid() for text in texts(usual(name)))
+    plain = {name: value for name in project_variables() if isinstance(value := project_value(name), Mapping)}
+    told = " ".join(text for name in project_variables() for text in texts(project_value(name)))
     return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]", told)}
 
 
@@ -123,7 +127,10 @@ def replaced(reader: Reader, model: Model) -> Iterator[Problem]:
             if isinstance(value, Mapping) and (lacking := [key for key in ours if key not in value]):
                 wrong = f"it takes the place of the project's, and lacks {', '.join(lacking)}"
                 single = {
-                    word: value[key] for key in value for word in laid() if usual(word) == f"{{{{ {name}.{key} }}}}"
+                    word: value[key]
+                    for key in value
+                    for word in project_variables()
+                    if project_value(word) == f"{{{{ {name}.{key} }}}}"
                 }
                 whole = f"add {', '.join(f'{key}: {_text(ours[key])}' for key in lacking)}"
                 alone = ", ".join(f"{word}: {said}" for word, said in sorted(single.items()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import VARIABLE_SUSPECT
@@ -41,7 +41,7 @@ def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> It
             if not isinstance(value, str) or switch(value) is not False:
                 continue
             unread = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
-            for variable in sorted(raw[host].keys() & model.names[host] - laid() - LIVE):
+            for variable in sorted(raw[host].keys() & model.names[host] - project_variables() - LIVE):
                 if any(unread.search(text) for text in texts(raw[host][variable])):
                     wrong = f"a text, and {variable} takes any text for true: it does not read {name} | bool"
                     yield Problem((host,), name, "BOOLEAN_TEXT", repr(str(value)), wrong, "write it without quotes")
@@ -74,7 +74,7 @@ def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Probl
                 if known and len(found) == len(others):
                     continue
                 for host in found:
-                    if _named(raw[host], model.names[host] - laid(), name):
+                    if _named(raw[host], model.names[host] - project_variables(), name):
                         continue
                     wrong = f"the host is not in group {function.name}, so nothing reads it there"
                     advice = f"write it for group {function.name}, or take it out"
@@ -85,7 +85,7 @@ def unread_names(found: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]],
     """Leave out what is said of a name that is nobody's, where a template of the site reads it: it is its own."""
     for problem in found:
         hosts = problem.hosts if problem.code == "VARIABLE_SUSPECT" else ()
-        if not any(_named(raw[host], model.names[host] - laid(), problem.variable) for host in hosts):
+        if not any(_named(raw[host], model.names[host] - project_variables(), problem.variable) for host in hosts):
             yield problem
 
 
@@ -97,7 +97,7 @@ def mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Pro
         for name in sorted(known & raw[host].keys() & model.names[host]):
             value = raw[host][name]
             asked = re.compile(rf"(?<![\w.'\"]){name}\b")  # not millrace.kafka, nor groups['kafka']
-            own = model.names[host] - laid() - LIVE
+            own = model.names[host] - project_variables() - LIVE
             read = any(asked.search(text) for other in own & raw[host].keys() for text in texts(raw[host][other]))
             if isinstance(value, Mapping) and value and not read:
                 key = next(iter(value))

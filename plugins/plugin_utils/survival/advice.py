@@ -8,14 +8,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 
 NOBODY = "nobody"
-MEND = "operator: mend the network"
+REPAIR = "operator: repair the network"
 
 
 def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: int) -> str:
     """Return what the operator does; `left` is the smallest number of live replicas of a partition."""
     lower = serves and left >= 1
     if kind == "cut":
-        return MEND + (f", or lower min.insync.replicas to {left}" if lower else "")
+        return REPAIR + (f", or lower min.insync.replicas to {left}" if lower else "")
     if lost >= set(layout.names):
         return "operator: restore from a mirror"
     survivor = _surviving_group(layout, lost)

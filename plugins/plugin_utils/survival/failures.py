@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice import MEND, NOBODY, advice
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice import NOBODY, REPAIR, advice
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-TELL = "operator: bring back a ZooKeeper server that brokers are told of"
+RECONNECT = "operator: bring back a ZooKeeper server of the brokers' zookeeper.connect"
 FUNCTIONS = ("zookeeper", "kafka", "both")
 
 
@@ -26,14 +26,14 @@ class Row:
     quorum: bool
     """ZooKeeper serves."""
     writable: bool
-    """Every partition takes records with acks=all, after leaders have moved.
+    """Every partition accepts records with acks=all, after leaders have moved.
 
-    Without a quorum that holds for producers that run already: a new idempotent one asks a broker for an id, and
-    brokers get ids from the ensemble."""
+    Without a quorum this is true only of producers that already run: a new idempotent producer asks a broker for an
+    id, and brokers get ids from the ensemble."""
     zero_loss: bool
-    """Nothing acknowledged is gone, records and metadata, though what is lost never comes back."""
+    """No acknowledged record or metadata is lost, even if the lost servers never return."""
     who: str
-    """Who has to act until all is writable with a quorum."""
+    """What the operator must do until there is a quorum and everything is writable."""
     shape: tuple[tuple[str, str, str], ...] = ()
     """Function, datacenter and failure domain of a server, or of each server of a pair."""
 
@@ -62,8 +62,8 @@ def survival(layout: Layout) -> list[Row]:
     shapes = {name: _shape(layout, name) for name in names}
     rows = [outcome.of(name, "server", frozenset({name}), (shapes[name],)) for name in names]
     rows += [outcome.of(f"rack {name}", "rack", lost) for name, lost in _racks(layout)]
-    sites = _sites(layout)
-    for datacenter, members in sites.items():
+    datacenters = _datacenters(layout)
+    for datacenter, members in datacenters.items():
         witness = any(server.name in members for server in layout.voters) and not any(
             server.name in members for server in layout.brokers
         )
@@ -71,9 +71,10 @@ def survival(layout: Layout) -> list[Row]:
             rows.append(outcome.of(f"witness {' + '.join(sorted(members, key=names.index))}", "witness", members))
         else:
             rows.append(outcome.of(f"datacenter {datacenter}", "datacenter", members))
-    if len(sites) > 1:
+    if len(datacenters) > 1:
         rows += [
-            outcome.of(f"{datacenter} cut off from the rest", "cut", members) for datacenter, members in sites.items()
+            outcome.of(f"{datacenter} cut off from the rest", "cut", members)
+            for datacenter, members in datacenters.items()
         ]
     rows += _networks(layout)
     rows += [
@@ -106,19 +107,22 @@ class _Outcome:
 
     def of(self, failure: str, kind: str, lost: frozenset[str], shape: tuple[tuple[str, str, str], ...] = ()) -> Row:
         """Return the row for losing these servers for good, or for being cut off from them."""
-        most, serves, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
-        gone = self._most(lost | self._without_session(lost)) if serves else most
-        left = self.layout.replication_factor - gone
-        writable = left >= self.layout.min_isr if serves else most == 0
-        zero_loss = kind == "cut" or (metadata_kept and most < self.layout.min_isr)
-        who = NOBODY if serves and writable else advice(self.layout, kind, lost, serves, left)
-        if serves and not writable and kind != "cut" and self.layout.replication_factor - most >= self.layout.min_isr:
-            who = TELL
-        return Row(failure, kind, lost, serves, writable, zero_loss, who, shape)
+        replicas_lost, has_quorum, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
+        replicas_out = self._most(lost | self._without_session(lost)) if has_quorum else replicas_lost
+        replicas_left = self.layout.replication_factor - replicas_out
+        writable = replicas_left >= self.layout.min_isr if has_quorum else replicas_lost == 0
+        zero_loss = kind == "cut" or (metadata_kept and replicas_lost < self.layout.min_isr)
+        action = NOBODY if has_quorum and writable else advice(self.layout, kind, lost, has_quorum, replicas_left)
+        replicas_alive = self.layout.replication_factor - replicas_lost
+        if has_quorum and not writable and kind != "cut" and replicas_alive >= self.layout.min_isr:
+            action = RECONNECT
+        return Row(failure, kind, lost, has_quorum, writable, zero_loss, action, shape)
 
     def _without_session(self, lost: frozenset[str]) -> frozenset[str]:
         """Return the brokers that can reach no remaining ZooKeeper server: the cluster continues without them."""
-        return frozenset(broker.name for broker in self.layout.brokers if broker.told and broker.told <= lost)
+        return frozenset(
+            broker.name for broker in self.layout.brokers if broker.connects_to and broker.connects_to <= lost
+        )
 
     def _most(self, lost: frozenset[str]) -> int:
         """Return the most replicas of one partition that may be on these servers.
@@ -154,11 +158,11 @@ def _networks(layout: Layout) -> Iterator[Row]:
             serves,
             writable,
             True,
-            NOBODY if serves and writable else MEND,
+            NOBODY if serves and writable else REPAIR,
         )
 
 
-def _sites(layout: Layout) -> dict[str, frozenset[str]]:
+def _datacenters(layout: Layout) -> dict[str, frozenset[str]]:
     """Return the hosts of each datacenter."""
     return {
         datacenter: frozenset(server.name for server in layout.servers if server.datacenter == datacenter)
@@ -168,14 +172,14 @@ def _sites(layout: Layout) -> dict[str, frozenset[str]]:
 
 def _racks(layout: Layout) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the racks that hold several hosts, and not their whole datacenter."""
-    sites = _sites(layout)
+    datacenters = _datacenters(layout)
     for datacenter, rack in sorted(
         {(server.datacenter, server.rack) for server in layout.servers if server.rack is not None}
     ):
         members = frozenset(
             server.name for server in layout.servers if (server.datacenter, server.rack) == (datacenter, rack)
         )
-        if len(members) > 1 and members < sites[datacenter]:
+        if len(members) > 1 and members < datacenters[datacenter]:
             yield f"{datacenter}-{rack}", members
 
 

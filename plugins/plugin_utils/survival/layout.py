@@ -22,8 +22,8 @@ class Server:
     weight: int = 1
     voter: bool = True
     """False for an observer."""
-    told: frozenset[str] | None = None
-    """The ZooKeeper servers that a broker is told of; None: all."""
+    connects_to: frozenset[str] | None = None
+    """The ZooKeeper servers in a broker's zookeeper.connect; None: all."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ def placements(brokers: Mapping[int, str | None], replication_factor: int) -> se
         )
     if None in racks and len(racks) > 1:
         raise ValueError("some brokers have a rack and some have none: Kafka creates no topic")
-    turns = zip_longest(*([broker for broker in sorted(brokers) if brokers[broker] == rack] for rack in racks))
-    ring = [broker for turn in turns for broker in turn if broker is not None]
+    rounds = zip_longest(*([broker for broker in sorted(brokers) if brokers[broker] == rack] for rack in racks))
+    ring = [broker for round_ in rounds for broker in round_ if broker is not None]
     others = max(len(ring) - 1, 1)
-    shifts = {number * len(racks) % others for number in range(others)}
+    shifts = {turn * len(racks) % others for turn in range(others)}
     return {
         _replicas(ring, brokers, replication_factor, start, shift) for start in range(len(ring)) for shift in shifts
     }
@@ -33,12 +33,12 @@ def placements(brokers: Mapping[int, str | None], replication_factor: int) -> se
 def _replicas(
     ring: Sequence[int], racks: Mapping[int, str | None], replication_factor: int, start: int, shift: int
 ) -> frozenset[int]:
-    chosen, used, number = {ring[start]}, {racks[ring[start]]}, len(set(racks.values()))
+    chosen, racks_used, rack_count = {ring[start]}, {racks[ring[start]]}, len(set(racks.values()))
     for step in count(shift):
         if len(chosen) == replication_factor:
             break
         broker = ring[(start + 1 + step % (len(ring) - 1)) % len(ring)]
-        if broker not in chosen and (racks[broker] not in used or len(used) == number):
+        if broker not in chosen and (racks[broker] not in racks_used or len(racks_used) == rack_count):
             chosen.add(broker)
-            used.add(racks[broker])
+            racks_used.add(racks[broker])
     return frozenset(chosen)

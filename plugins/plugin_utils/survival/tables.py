@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
 NOUNS = {"zookeeper": "ZooKeeper server", "kafka": "broker", "both": "server"}
-# More pairs than this, where no shape means them exactly, are counted instead of named.
+# If no shape covers exactly these pairs, more than this many are counted instead of named.
 MOST_NAMES = 6
 HEADLINE = ("what fails", "quorum", "writable", "zero loss", "who acts")
 
@@ -47,17 +47,19 @@ def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
 
     Single failures come first, then pairs by outcome, harmless pairs last.
     """
-    pairs, fine = [row for row in rows if row.kind == "pair"], list[Row]()
+    pairs, harmless = [row for row in rows if row.kind == "pair"], list[Row]()
     outcomes: dict[tuple[str, ...], list[Row]] = {}
     for row in pairs:
         if row.quorum and row.writable and row.zero_loss:
-            fine.append(row)
+            harmless.append(row)
         else:
             outcomes.setdefault(row.cells, []).append(row)
-    harmed = [((name, *cells), meant) for cells, members in outcomes.items() for name, meant in _names(members, pairs)]
-    rest = f"any{' other' if harmed else ''} two servers ({len(fine)})"
+    harmed = [
+        ((name, *cells), covered) for cells, members in outcomes.items() for name, covered in _names(members, pairs)
+    ]
+    rest = f"any{' other' if harmed else ''} two servers ({len(harmless)})"
     single = [((row.failure, *row.cells), [row]) for row in rows if row.kind != "pair"]
-    return single + harmed + ([((rest, "yes", "yes", "yes", NOBODY), fine)] if fine else [])
+    return single + harmed + ([((rest, "yes", "yes", "yes", NOBODY), harmless)] if harmless else [])
 
 
 def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
@@ -67,43 +69,45 @@ def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, 
     """
     for functions in dict.fromkeys(row.functions for row in members):
         wanted = {row.failure for row in members if row.functions == functions}
-        alike = [row for row in pairs if row.functions == functions]
+        same_functions = [row for row in pairs if row.functions == functions]
         one, other = (NOUNS[function] for function in functions)
-        every, two = (
+        all_of_them, two_of_them = (
             (f"any two {one}s", f"two {one}s")
             if one == other
             else (f"any {one} and any {other}", f"a {one} and a {other}")
         )
-        if name := _exact(wanted, alike, every, two):
-            yield name, [row for row in alike if row.failure in wanted]
+        if name := _exact(wanted, same_functions, all_of_them, two_of_them):
+            yield name, [row for row in same_functions if row.failure in wanted]
             continue
-        for places in dict.fromkeys(row.datacenters for row in alike):
-            here = [row for row in alike if row.datacenters == places]
-            some, two = (
-                {row.failure for row in here} & wanted,
+        for places in dict.fromkeys(row.datacenters for row in same_functions):
+            same_place = [row for row in same_functions if row.datacenters == places]
+            matching, two_of_them = (
+                {row.failure for row in same_place} & wanted,
                 f"a {one} of {places[0]} and {'one' if one == other else f'a {other}'} of {places[1]}",
             )
             if one == other and places[0] == places[1]:
-                two = f"two {one}s of {places[0]}"
-            meant = sorted((row for row in here if row.failure in some), key=lambda row: row.failure)
-            if name := _exact(some, here, two, two):
-                yield name, meant
-            elif len(some) > MOST_NAMES:
-                yield f"some {two}, such as {min(some)} ({len(some)})", meant
+                two_of_them = f"two {one}s of {places[0]}"
+            covered = sorted((row for row in same_place if row.failure in matching), key=lambda row: row.failure)
+            if name := _exact(matching, same_place, two_of_them, two_of_them):
+                yield name, covered
+            elif len(matching) > MOST_NAMES:
+                yield f"some {two_of_them}, such as {min(matching)} ({len(matching)})", covered
             else:
-                yield from ((row.failure, [row]) for row in meant)
+                yield from ((row.failure, [row]) for row in covered)
 
 
-def _exact(wanted: set[str], alike: Sequence[Row], every: str, two: str) -> str:
+def _exact(wanted: set[str], pairs: Sequence[Row], all_of_them: str, two_of_them: str) -> str:
     """Return a name for `wanted`; '' if none is exact.
 
     It is all of `alike`, or all that share a datacenter or rack, or all that do not.
     """
     names = {
-        every: {row.failure for row in alike},
-        f"{two} in one datacenter": {row.failure for row in alike if len(set(row.datacenters)) == 1},
-        f"{two} in different datacenters": {row.failure for row in alike if len(set(row.datacenters)) == 2},
-        f"{two} in one rack": {row.failure for row in alike if len({rack for _, _, rack in row.shape}) == 1},
-        f"{two} in different racks": {row.failure for row in alike if len({rack for _, _, rack in row.shape}) == 2},
+        all_of_them: {row.failure for row in pairs},
+        f"{two_of_them} in one datacenter": {row.failure for row in pairs if len(set(row.datacenters)) == 1},
+        f"{two_of_them} in different datacenters": {row.failure for row in pairs if len(set(row.datacenters)) == 2},
+        f"{two_of_them} in one rack": {row.failure for row in pairs if len({rack for _, _, rack in row.shape}) == 1},
+        f"{two_of_them} in different racks": {
+            row.failure for row in pairs if len({rack for _, _, rack in row.shape}) == 2
+        },
     }
-    return next((f"{name} ({len(wanted)})" for name, meant in names.items() if wanted and meant == wanted), "")
+    return next((f"{name} ({len(wanted)})" for name, covered in names.items() if wanted and covered == wanted), "")
