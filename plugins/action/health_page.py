@@ -18,7 +18,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import other_mounts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import several, without_wiring
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import (
+    missing_plugin,
+    several_inventories,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 
@@ -35,7 +38,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         reader = Reader(hostvars, task_vars["groups"], self._loader)
         model = reader.read()
         raw = {host: reader.raw(host) for host in model.all_groups["all"]}
-        if whole := several(raw, model.function_hosts) or without_wiring(raw, model.function_hosts):
+        if whole := several_inventories(raw, model.function_hosts) or missing_plugin(raw, model.function_hosts):
             return {"failed": True, "msg": line(whole, {**model.groups, **model.all_groups})}
         values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
         answers = {

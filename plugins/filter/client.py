@@ -9,6 +9,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import SCRAM
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
+from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures import NO_PASSWORD, NO_USER
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
@@ -26,10 +27,10 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
     matching = [user for user in present if user["name"] == name]
     if not matching:
         others = ", ".join(dict.fromkeys(str(user.get("name")) for user in present)) or "no users"
-        raise AnsibleFilterError(f"kafka_users has no user {name}, it has {others}; declare it, or correct the name")
+        raise AnsibleFilterError(NO_USER.format(users="kafka_users", name=name, others=others))
     user = matching[0]
     if switch(user.get("credential")) is False:
-        raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false); set credential: true")
+        raise AnsibleFilterError(NO_PASSWORD.format(name=name))
     return scram_login(user["password"], name, user.get("mechanism") or "SCRAM-SHA-512")
 
 

@@ -13,7 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
-from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import has_secret
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
 
@@ -96,7 +96,7 @@ def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, A
 
     A file with a password is a secret: it is not shown in diffs, and not logged in the host's journal.
     """
-    if not told(settings):
+    if not has_secret(settings):
         return dict(file)
     rest = {key: value for key, value in file.items() if key != "content"}
     return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}

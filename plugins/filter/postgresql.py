@@ -8,6 +8,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import postgresql
+from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures import NO_USER
 
 
 def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
@@ -24,7 +25,7 @@ def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> di
         if user["name"] == name:
             return {"dbname": user["database"], "user": name, "password": user["password"]}
     others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users or [])) or "no users"
-    raise AnsibleFilterError(f"postgresql_users has no user {name}, it has {others}; declare it, or correct the name")
+    raise AnsibleFilterError(NO_USER.format(users="postgresql_users", name=name, others=others))
 
 
 def postgresql_version(declared: str | None, release: str) -> str:

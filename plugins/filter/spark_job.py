@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.filter.host import drop_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import job_text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import has_secret
 
 Job = Mapping[str, Any]
 HOME = PurePosixPath("/var/lib/spark-job")
@@ -88,7 +88,7 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
         files.append({"path": str(drop_in_path(job)), "content": spark_job_drop_in(job), "state": state})
     for job in present(jobs):
         base = {"owner": "root", "group": "spark", "mode": "0640"}
-        secret = told(job["config"])
+        secret = has_secret(job["config"])
         config = spark_job_config(job, jars)
         content = {"secret_base64": base64.b64encode(config.encode()).decode()} if secret else {"content": config}
         files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", **content, "secret": secret})

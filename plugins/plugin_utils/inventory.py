@@ -1,6 +1,6 @@
-"""Read the model out of an Ansible inventory.
+"""Reads the model from an Ansible inventory: site variables and role inputs of each host.
 
-Site words and role inputs per host, with the role's own argument spec applied.
+Each value is computed and validated against its argument spec.
 """
 
 from __future__ import annotations
@@ -32,21 +32,30 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import ENTRY_KINDS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import (
-    BESIDES,
-    INPUT_REFUSED,
-)
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
-from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import BESIDES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import Refusal, refusals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
+from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures import failure_details
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import undeclared
+
+VAULT_MISSING = ProblemKind(
+    "VAULT_MISSING",
+    "not set, but passwords and certificates depend on it",
+    "create it with ansible-vault (inventories/README.md), and run with --ask-vault-pass",
+)
+NOT_COMPUTED = ProblemKind("NOT_COMPUTED", "cannot be computed: {error}", "set the variables that it uses")
+NOT_COMPUTED_ENCRYPTED = NOT_COMPUTED.variant(
+    message="cannot be decrypted: truncated, or encrypted with another password",
+    advice="encrypt it again (ansible-vault encrypt_string), with the password of this inventory",
+)
 
 
 class Reader:
-    """Reads host variables; remembers what is missing, so that one missing word is one problem and not twenty."""
+    """Reads the variables of hosts; reports one missing variable once, instead of everything that depends on it."""
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars`, `groups` and `loader` are Ansible's own."""
+        """`hostvars`, `groups` and `loader` are those of Ansible."""
         self._loader = loader
         self.all_groups = {
             **{name: [] for name in functions()},
@@ -59,7 +68,7 @@ class Reader:
         self.problems: list[Problem] = []
 
     def read(self) -> Model:
-        """Return the whole model; what is wrong with single variables is in `problems`."""
+        """Return the whole model; `problems` then has the problems of single variables."""
         hosts: dict[str, dict[str, Any]] = {}
         words: dict[str, dict[str, Any]] = {}
         seen: dict[str, dict[str, Any]] = {}
@@ -77,10 +86,10 @@ class Reader:
         for group, members in groups.items():
             for host in members:
                 for role in functions()[group].roles:
-                    found = self._values(host, seen[host], argument_spec(role))
-                    self._validate(host, role, found, words[host])
-                    hosts[host] |= found
-        said = {host: self._said(host, groups, seen[host]) for host in hosts}
+                    values = self._values(host, seen[host], argument_spec(role))
+                    self._validate(host, role, values, words[host])
+                    hosts[host] |= values
+        said = {host: self._function_values(host, groups, seen[host]) for host in hosts}
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
@@ -88,81 +97,83 @@ class Reader:
         return model_of(hosts, groups, self.all_groups, names, options, prefixes, said)
 
     def raw(self, host: str) -> dict[str, Any]:
-        """Return a host's variables as written."""
+        """Return the variables of a host as written, with templates."""
         return self._variables.raw(host)
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """What groups say, the weakest first."""
+        """What groups set, lowest precedence first."""
         return layers_of(self._hostvars, self._loader)
 
-    def said_by_groups(self) -> dict[str, dict[str, Any]]:
-        """Return what each group says, its files of group_vars among it."""
-        found: dict[str, dict[str, Any]] = {}
+    def values_by_group(self) -> dict[str, dict[str, Any]]:
+        """Return the variables that each group sets, in the hosts file and in group_vars."""
+        values: dict[str, dict[str, Any]] = {}
         for layer in self.layers:
-            found.setdefault(layer.group, {}).update(layer.variables)
-        return found
+            values.setdefault(layer.group, {}).update(layer.variables)
+        return values
 
     def groups_of(self, host: str) -> list[str]:
-        """Return the groups of a host, the one that goes before all others last."""
+        """Return the groups of a host, the one with the highest precedence last."""
         return groups_of(self._hostvars, host)
 
-    def rivals(self, host: str) -> list[tuple[str, str]]:
-        """Return pairs of groups of a host that know nothing of one another, the one that yields before the other."""
+    def unrelated_groups(self, host: str) -> list[tuple[str, str]]:
+        """Return pairs of groups of a host of which neither contains the other; the second overrides the first."""
         return unrelated_groups_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the variables that are set and can be computed."""
-        found: dict[str, Any] = {}
+        """Return the values of those variables that are set and can be computed."""
+        values: dict[str, Any] = {}
         for name in names:
             if name in raw:
                 try:
-                    found[name] = self._value(host, raw[name], raw)
+                    values[name] = self._value(host, raw[name], raw)
                 except AnsibleError as error:
                     self._failed.append((host, name, str(error)))
-        return found
+        return values
 
     def _value(self, host: str, value: Any, raw: Mapping[str, Any]) -> Any:
-        """Return what a value is for a host. Raises AnsibleError."""
+        """Return a value of a host with its templates computed. Raises AnsibleError."""
         _, _, written, hidden = self._texts.of(value)
         for text in hidden:
-            with contextlib.suppress(ReferenceError):  # outside of a run, where nobody decrypts
-                str(text)  # raises AnsibleError where it cannot be decrypted
+            with contextlib.suppress(ReferenceError):  # outside a run, without a vault password
+                str(text)  # raises AnsibleError if it cannot be decrypted
         if not written:
             return value
         key = self._key(value, raw, ())
         if key is None or key not in self._computed:
-            found = self._variables.templar(host).template(value)
+            computed = self._variables.templar(host).template(value)
             if key is None:
-                return found
-            self._computed[key] = found
+                return computed
+            self._computed[key] = computed
         return self._computed[key]
 
-    def _said(
+    def _function_values(
         self, host: str, groups: Mapping[str, Sequence[str]], raw: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return what the functions of a host say of it, by kind and function.
+        """Return the ports, mounts and connections of a host's functions, by kind and function.
 
-        What cannot be computed is reported where nothing else is wrong on the host: else it follows from that.
+        An error is reported only if the host has no other problem: else it follows from that.
         """
-        found = dict[str, dict[str, Any]]()
-        wrong = any(failed == host for failed, _, _ in self._failed) or any(host in p.hosts for p in self.problems)
+        values = dict[str, dict[str, Any]]()
+        has_problem = any(failed == host for failed, _, _ in self._failed) or any(
+            host in problem.hosts for problem in self.problems
+        )
         for kind in ENTRY_KINDS:
-            by_function, found[kind] = raw.get(f"function_{kind}") or {}, {}
+            by_function, values[kind] = raw.get(f"function_{kind}") or {}, {}
             for name in (name for name, members in groups.items() if host in members and name in by_function):
                 try:
-                    found[kind][name] = self._value(host, by_function[name], raw)
+                    values[kind][name] = self._value(host, by_function[name], raw)
                 except AnsibleError as error:
-                    self._failed += [] if wrong else [(host, f"function_{kind}", str(error))]
-        return found
+                    self._failed += [] if has_problem else [(host, f"function_{kind}", str(error))]
+        return values
 
     def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
-        """Return what a value stands on, so that the same on the next host is computed once.
+        """Return a value with all that it depends on, so that hosts which have the same compute it once.
 
-        None where that cannot be known.
+        None if the dependencies are unknown.
         """
-        _, shown, written, _ = self._texts.of(value)
-        parts: list[Hashable] = [shown]
+        _, text_of_value, written, _ = self._texts.of(value)
+        parts: list[Hashable] = [text_of_value]
         for text in written:
             names = undeclared(str(text))
             if names is None:
@@ -180,13 +191,13 @@ class Reader:
     def _validate(
         self, host: str, role: str, values: Mapping[str, Any], words: Mapping[str, Any] | None = None
     ) -> None:
-        """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs.
+        """Validate the inputs of one role on one host: unknown keys, types, choices, missing inputs.
 
-        `words` are those of the site: entries that it adds to a list are judged where it says them.
+        `words` are the site variables: entries that they add to a list are reported at the site variable.
         """
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
-        identity = {name for _, name in inputs("identity")}  # judged in model/, with the other hosts in view
+        identity = {name for _, name in inputs("identity")}  # model/ checks these against the other hosts
         page = "inventories/README.md" if role == "site" else f"roles/{role}/README.md"
         for name in options:
             if name in uncomputed or name in identity:
@@ -196,18 +207,16 @@ class Reader:
             more = words.get(besides) if words else None
             if isinstance(more, list) and isinstance(given.get(name), list):
                 given = {name: [entry for entry in given[name] if entry not in more]}
-                found = refused(role, name, {name: more}) if more else []
-                self.problems += [
-                    INPUT_REFUSED.problem((host,), place.replace(name, besides, 1), fault=wrong, page=page)
-                    for place, wrong in found
-                ]
-            self.problems += [
-                INPUT_REFUSED.problem((host,), place, fault=wrong, page=page)
-                for place, wrong in refused(role, name, given)
-            ]
+                for refusal in refusals(role, name, {name: more}) if more else ():
+                    self._refuse(host, refusal.place.replace(name, besides, 1), refusal, page)
+            for refusal in refusals(role, name, given):
+                self._refuse(host, refusal.place, refusal, page)
+
+    def _refuse(self, host: str, place: str, refusal: Refusal, page: str) -> None:
+        self.problems.append(refusal.kind.problem((host,), place, page=page, **refusal.details))
 
     def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""
+        """Report variables that cannot be computed, unless the reason is a missing address, rack, id or vault."""
         reported_elsewhere = [
             name
             for name in ("client_address", "replication_address")
@@ -216,36 +225,33 @@ class Reader:
         reported_elsewhere += ["rack", "zookeeper_id", "kafka_broker_id", "datacenter"]
         needed = [host for host, _, error in self._failed if re.search(r"'vault' is undefined", error)]
         if needed:
-            wrong = "not set, and passwords and certificates stand on it"
-            advice = "make it with ansible-vault (inventories/README.md), and give --ask-vault-pass"
-            self.problems.append(Problem(tuple(dict.fromkeys(needed)), "vault", "VAULT_MISSING", None, wrong, advice))
+            self.problems.append(VAULT_MISSING.problem(list(dict.fromkeys(needed)), "vault"))
             reported_elsewhere.append("vault")
         for host, name, error in dict.fromkeys(self._failed):
             if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
-                wrong, advice = f"cannot be computed: {error.splitlines()[0]}", "set what it stands on"
-                if re.search(r"\bvault|decrypt", error, re.IGNORECASE) and "vault'" not in error:
-                    wrong = "cannot be decrypted: cut short, or encrypted with another password"
-                    advice = "encrypt it anew (ansible-vault encrypt_string), with the password of this inventory"
-                self.problems.append(Problem((host,), name, "NOT_COMPUTED", None, wrong, advice))
+                encrypted = bool(re.search(r"\bvault|decrypt", error, re.IGNORECASE)) and "vault'" not in error
+                kind = NOT_COMPUTED_ENCRYPTED if encrypted else NOT_COMPUTED
+                details = failure_details("" if encrypted else error)
+                self.problems.append(kind.problem((host,), name, is_encrypted=encrypted, **details))
 
-    def said_right(self, host: str, names: Iterable[str]) -> bool:
-        """Tell whether these variables of a host could be computed and are what the argument spec wants."""
-        wrong = {name for failed_host, name, _ in self._failed if failed_host == host}
-        refused_inputs = (p for p in self.problems if host in p.hosts and p.code.startswith("INPUT_"))
-        for name in (re.split(r"[.[]", problem.variable)[0] for problem in refused_inputs):
-            wrong |= {name, BESIDES.get(name, name)}
-        return wrong.isdisjoint(names)
+    def are_valid(self, host: str, names: Iterable[str]) -> bool:
+        """Tell whether these variables of a host could be computed and match their argument specs."""
+        invalid = {name for failed_host, name, _ in self._failed if failed_host == host}
+        refused = (p for p in self.problems if host in p.hosts and p.code.startswith("INPUT_"))
+        for name in (re.split(r"[.[]", problem.variable)[0] for problem in refused):
+            invalid |= {name, BESIDES.get(name, name)}
+        return invalid.isdisjoint(names)
 
-    def said_of(self, found: Iterable[Problem]) -> list[Problem]:
-        """Return what is wrong with single variables, and what of the model does not merely follow from it."""
-        said = {(host, p.variable) for p in self.problems if p.code == "NOT_COMPUTED" for host in p.hosts}
-        return [*self.problems, *(p for p in found if not any((host, p.variable) in said for host in p.hosts))]
+    def with_own_problems(self, found: Iterable[Problem]) -> list[Problem]:
+        """Return the problems of single variables, and those of the model that are not of the same variables."""
+        reported = {(host, p.variable) for p in self.problems if p.code == NOT_COMPUTED.code for host in p.hosts}
+        return [*self.problems, *(p for p in found if not any((host, p.variable) in reported for host in p.hosts))]
 
 
 def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
-    """Return a reader of an inventory directory, outside of any playbook run.
+    """Return a reader of an inventory directory, outside any playbook run.
 
-    `extra` are variables that go before all others.
+    `extra` are variables that override all others, as with -e.
     """
     find_collections()
     loader = DataLoader()

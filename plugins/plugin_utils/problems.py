@@ -1,4 +1,4 @@
-"""What is wrong with an inventory or a host, in one form for people and one for programs; no Ansible import."""
+"""Describes problems of an inventory or a host, and prints them for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  #
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where it is, what is wrong, and how to correct it.
+    """One problem: its place, what is wrong, and how to correct it.
 
     `hosts` is empty for the inventory as a whole. `variable` may continue into the value: `kafka_config[acks]`.
-    A `value` of None is not printed. Warnings stop nothing.
+    A `value` of None is not printed. A warning does not stop the run.
 
-    Make one with a `ProblemKind`. `message` and `advice` are text for people and are only printed: code that decides
+    Create one with a `ProblemKind`. `message` and `advice` are for people, and are only printed: code that decides
     by a problem reads `code`, `hosts`, `variable`, `value` and `details`.
     """
 
@@ -36,7 +36,7 @@ class Problem:
     group: str = ""
     """The group whose file sets the value, if known; `hosts` are then the hosts for which it is wrong."""
     details: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """What filled the placeholders of the message and the advice, by name."""
+    """The values of the placeholders of message and advice, by name; more for code that decides by them."""
 
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
         """Return `owner/variable`: the group that sets it, else the host, or the group that its hosts are."""
@@ -48,9 +48,9 @@ class Problem:
 class ProblemKind:
     """One kind of problem: its code and the templates of its message and advice.
 
-    `message` says what is wrong, `advice` what to do. Both are `str.format` templates whose placeholders are the
+    `message` is what is wrong, `advice` what to do. Both are `str.format` templates whose placeholders are the
     details of a problem; lists and tuples are joined by commas. Each code has one ProblemKind, beside the rule that
-    reports it; `variant` is for a case that needs other words.
+    reports it; `variant` is for a case that needs another text.
     """
 
     code: str
@@ -61,6 +61,25 @@ class ProblemKind:
     def variant(self, *, message: str = "", advice: str = "") -> ProblemKind:
         """Return this kind with another message or advice."""
         return replace(self, message=message or self.message, advice=advice or self.advice)
+
+    def instead_of(
+        self,
+        problem: Problem,
+        *,
+        hosts: Sequence[str] | None = None,
+        variable: str | None = None,
+        value: Any = None,
+        **details: Any,
+    ) -> Problem:
+        """Return a problem of this kind that replaces another one: its place and details, where none are given."""
+        return self.problem(
+            problem.hosts if hosts is None else hosts,
+            problem.variable if variable is None else variable,
+            problem.value if value is None else value,
+            group=problem.group,
+            warning=problem.warning,
+            **{**problem.details, **details},
+        )
 
     def problem(
         self,
@@ -92,48 +111,51 @@ def _joined(detail: Any) -> Any:
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a host's name, the name of the group (or two) that consists of just these hosts, or a list."""
+    """Return the name of a host, the name of the group (or two groups) with exactly these hosts, or a list."""
     if len(hosts) < 2:
         return hosts[0] if hosts else ""
-    wanted = set(hosts)
+    all_hosts = set(hosts)
     for name, members in groups.items():
-        if set(members) == wanted:
+        if set(members) == all_hosts:
             return f"group {name}"
-    inside = [name for name, members in groups.items() if members and set(members) < wanted]
+    subsets = [name for name, members in groups.items() if members and set(members) < all_hosts]
     pairs = (
-        f"groups {one} and {other}"
-        for one, other in combinations(inside, 2)
-        if {*groups[one], *groups[other]} == wanted
+        f"groups {first} and {second}"
+        for first, second in combinations(subsets, 2)
+        if {*groups[first], *groups[second]} == all_hosts
     )
     return next(pairs, ", ".join(hosts))
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Return each mistake once: what is said alike of several hosts is one mistake of them all."""
+    """Return each problem once, with all hosts that have it; problems that differ in the host's name only count as one.
+
+    The host's name is then replaced by OWN_NAME, as an inventory would write it.
+    """
     hosts: dict[Problem, list[str]] = defaultdict(list)
     for problem in problems:
         hosts[replace(problem, hosts=(), value=str(problem.value) if problem.value is not None else None)] += (
             problem.hosts
         )
-    return _alike([replace(problem, hosts=tuple(dict.fromkeys(names))) for problem, names in hosts.items()])
+    return _merged_by_name([replace(problem, hosts=tuple(dict.fromkeys(names))) for problem, names in hosts.items()])
 
 
-def _alike(problems: Sequence[Problem]) -> list[Problem]:
-    """Return once what differs in the host's own name alone, with OWN_NAME in its place, as a site writes it."""
-    plain = [_without_name(problem) for problem in problems]
-    together: dict[Problem, list[str]] = defaultdict(list)
-    for problem, same in zip(problems, plain, strict=True):
+def _merged_by_name(problems: Sequence[Problem]) -> list[Problem]:
+    """Return once the problems that differ in the host's own name only, with OWN_NAME in its place."""
+    nameless = [_without_name(problem) for problem in problems]
+    hosts: dict[Problem, list[str]] = defaultdict(list)
+    for problem, same in zip(problems, nameless, strict=True):
         if same is not None:
-            together[same] += problem.hosts
-    found = dict[Problem, None]()
-    for problem, same in zip(problems, plain, strict=True):
-        several = same is not None and len(together[same]) > 1
-        found[replace(same, hosts=tuple(together[same])) if same is not None and several else problem] = None
-    return list(found)
+            hosts[same] += problem.hosts
+    result = dict[Problem, None]()
+    for problem, same in zip(problems, nameless, strict=True):
+        is_shared = same is not None and len(hosts[same]) > 1
+        result[replace(same, hosts=tuple(hosts[same])) if same is not None and is_shared else problem] = None
+    return list(result)
 
 
 def _without_name(problem: Problem) -> Problem | None:
-    """Return a problem of one host without the host's name in its texts; None where it is not in them."""
+    """Return a problem of one host with OWN_NAME for the host's name; None if its texts do not contain the name."""
     if len(problem.hosts) != 1:
         return None
     name = re.compile(rf"(?<![\w.-]){re.escape(problem.hosts[0])}(?![\w-])")
@@ -143,18 +165,15 @@ def _without_name(problem: Problem) -> Problem | None:
 
 
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
-    """Return `CODE where = value: what is wrong; what to do`."""
+    """Return `CODE where = value: message; advice`."""
     value = "" if problem.value is None else f" = {problem.value}"
     return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}; {problem.advice}"
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return all mistakes by host and then all warnings, under a headline that counts them.
-
-    '' where there is nothing to say.
-    """
-    found = merged(problems)
-    errors, warnings = [p for p in found if not p.warning], [p for p in found if p.warning]
+    """Return all errors by host and then all warnings, each under a headline with their number; '' without any."""
+    merged_problems = merged(problems)
+    errors, warnings = [p for p in merged_problems if not p.warning], [p for p in merged_problems if p.warning]
     lines = []
     if errors:
         lines = [f"{count(errors, 'mistake')}; no host was changed:", *by_host(errors, groups)]
@@ -169,7 +188,7 @@ def count(things: Sequence[object], noun: str) -> str:
 
 
 def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return each place as a headline with its lines below it."""
+    """Return the lines of problems below the names of their places."""
     places: dict[str, list[str]] = defaultdict(list)
     for problem in problems:
         name = place(problem.hosts, groups)
@@ -178,7 +197,7 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
     return [
         text
         for name in sorted(places)
-        for text in (f"  {name or WHOLE}", *(f"    {said}" for said in sorted(places[name])))
+        for text in (f"  {name or WHOLE}", *(f"    {entry}" for entry in sorted(places[name])))
     ]
 
 

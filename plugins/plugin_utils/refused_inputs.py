@@ -1,35 +1,57 @@
-"""What argument specs refuse of one input, option by option: unknown keys, types, choices, what is missing."""
+"""Validates one input against its argument spec: unknown and missing keys, types, choices."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import INPUT_REFUSED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 
-# How Ansible says it.
+INPUT_REFUSED_TYPE = INPUT_REFUSED.variant(message="{key} is not {type}")
+INPUT_REFUSED_KEYS = INPUT_REFUSED.variant(message="{faults}")
+
+# Texts of Ansible's validator.
 UNKNOWN = re.compile(r"(?:Unsupported parameters for .*module: )?(.+?)\. Supported parameters include: (.+?)")
 MISSING = re.compile(r"missing required arguments: (.+?)(?: -> (.*))?")
 TYPE = re.compile(r"argument '(\w+)' is of type \w+.*unable to convert to (\w+)", re.DOTALL)
-KINDS = {"int": "a whole number", "bool": "true or false", "list": "a list", "dict": "a mapping"}
-_KNOWN: dict[Hashable, list[tuple[str, str]]] = {}
+CHOICE = re.compile(r"value of \w+ must be one of: ")
+OTHER_TYPE = re.compile(r"unable to convert|must be of type|could not parse")
+TYPES = {"int": "a whole number", "bool": "true or false", "list": "a list", "dict": "a mapping"}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One error of an input: its place, and the kind and the details of its problem.
+
+    The detail `failure` is `type`, `choice`, `keys` or '' (any other error).
+    """
+
+    place: str
+    kind: ProblemKind
+    details: Mapping[str, Any]
+
+
+_CACHE: dict[Hashable, list[Refusal]] = {}
 """By role, name and value: most hosts have the same."""
 
 
-def refused(role: str, name: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the place and what is wrong there; `given` is {} where the input is not set.
+def refusals(role: str, name: str, given: Mapping[str, Any]) -> list[Refusal]:
+    """Return the errors of an input; `given` is {} if the input is not set.
 
-    Of a list of dicts the entry is named in which something is wrong.
+    In a list of dicts the place names the entry.
     """
     key = (role, name, repr(given))
-    if key not in _KNOWN:
-        _KNOWN[key] = list(_refused(role, name, given))
-    return _KNOWN[key]
+    if key not in _CACHE:
+        _CACHE[key] = list(_refusals(role, name, given))
+    return _CACHE[key]
 
 
 @cache
@@ -38,40 +60,47 @@ def _validator(role: str, name: str) -> ArgumentSpecValidator:
     return ArgumentSpecValidator({name: options[name]})
 
 
-def _refused(role: str, name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _refusals(role: str, name: str, given: Mapping[str, Any]) -> Iterator[Refusal]:
     validator = _validator(role, name)
-    whole, entries = _messages(validator, given), given.get(name)
-    found = []
-    for number, entry in enumerate(entries) if whole and isinstance(entries, (list, tuple)) else ():
-        own = entry.get("principal") or entry.get("name") if isinstance(entry, Mapping) else None
-        place = f"{name}[{own if isinstance(own, str) else number}]"
-        texts = _messages(validator, {name: [entry]})
-        found += [(place, text) for text in _in_words([text.replace(f" found in {name}", "") for text in texts], name)]
-    yield from found or ((name, text) for text in _in_words(whole, name))
+    errors, entries = _errors(validator, given), given.get(name)
+    in_entries = []
+    for number, entry in enumerate(entries) if errors and isinstance(entries, (list, tuple)) else ():
+        title = entry.get("principal") or entry.get("name") if isinstance(entry, Mapping) else None
+        place = f"{name}[{title if isinstance(title, str) else number}]"
+        texts = [text.replace(f" found in {name}", "") for text in _errors(validator, {name: [entry]})]
+        in_entries += list(_read(place, texts, name))
+    yield from in_entries or _read(name, errors, name)
 
 
-def _in_words(said: list[str], name: str) -> list[str]:
-    """Say once what of an entry is unknown, with the key that was meant, and what is missing."""
-    unknown, missing, others = list[str](), list[str](), list[str]()
-    for text in said:
-        if found := UNKNOWN.fullmatch(text):
-            valid = found[2].split(", ")
-            for key in found[1].split(", "):
-                near = nearest(key.rpartition(".")[2], valid)
-                short = key.removeprefix(f"{name}.")
-                unknown.append(f"no key {short}" + (f", and {near} may be meant" if near else ""))
-            unknown[-1] += f"; there are {found[2]}"
-        elif found := MISSING.fullmatch(text):
-            missing.append(f"{found[1]} is missing" + (f" in {found[2]}" if found[2] else ""))
-        elif found := TYPE.match(text):
-            others.append(f"{found[1]} is not {KINDS.get(found[2], found[2])}")
+def _read(place: str, errors: list[str], name: str) -> Iterator[Refusal]:
+    """Yield the errors of one place: the unknown keys, with the nearest valid key, and the missing ones last."""
+    unknown, missing = list[str](), list[str]()
+    for text in errors:
+        if match := UNKNOWN.fullmatch(text):
+            keys = [_with_nearest(key, match[2].split(", "), name) for key in match[1].split(", ")]
+            unknown.append(f"unknown key {', '.join(keys)} (valid keys: {match[2]})")
+        elif match := MISSING.fullmatch(text):
+            missing.append(f"missing key {match[1]}" + (f" in {match[2]}" if match[2] else ""))
+        elif match := TYPE.match(text):
+            failure = "type" if match[2] in TYPES else ""
+            details = {"failure": failure, "key": match[1], "type": TYPES.get(match[2], match[2])}
+            yield Refusal(place, INPUT_REFUSED_TYPE, details)
         else:
-            others.append(text)
-    return others + ([", and ".join([*missing, *unknown])] if missing or unknown else [])
+            failure = "choice" if CHOICE.match(text) else "type" if OTHER_TYPE.search(text) else ""
+            yield Refusal(place, INPUT_REFUSED, {"failure": failure, "fault": text})
+    if missing or unknown:
+        yield Refusal(place, INPUT_REFUSED_KEYS, {"failure": "keys", "faults": [*missing, *unknown]})
 
 
-def _messages(validator: ArgumentSpecValidator, given: Mapping[str, Any]) -> list[str]:
+def _with_nearest(key: str, valid: list[str], name: str) -> str:
+    """Return an unknown key of an input, with the valid key that is nearest to it."""
+    near = nearest(key.rpartition(".")[2], valid)
+    short = key.removeprefix(f"{name}.")
+    return f"{short} (did you mean {near}?)" if near else short
+
+
+def _errors(validator: ArgumentSpecValidator, given: Mapping[str, Any]) -> list[str]:
     try:
         return [text.rstrip(".") for text in validator.validate(given).error_messages]
-    except (TypeError, OverflowError, ValueError):  # Ansible's own, as for infinity: words.types says it
+    except (TypeError, OverflowError, ValueError):  # Ansible's own, as for infinity: variable_names.types reports it
         return []

@@ -1,6 +1,6 @@
-"""What holds a secret, by its name and its text.
+"""Recognizes secrets by the name and the text of a setting.
 
-What the model check refuses in the clear, files keep out of diffs.
+Preflight rejects them unencrypted, and diffs of files do not show them.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ NAME = re.compile(
     r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|^ansible_\w+_pass$",
     re.IGNORECASE,
 )
-# Keys of systemd's units that name where one is.
+# Keys of systemd units that name the file of a secret.
 NAMED = ("LoadCredential", "ImportCredential")
-# Settings of PostgreSQL that may hold one among other words: where a standby connects to, what the server runs.
+# Settings of PostgreSQL that may contain a secret: connection strings, and commands that the server runs.
 WORDS = re.compile(r"_(conninfo|command)$")
 WITHIN = re.compile(
-    r"(passw|passphrase|secret|token)\w*\s*=\s*[\"']?(?![$%/{])[^\s\"']"  # of a file only its name is said
+    r"(passw|passphrase|secret|token)\w*\s*=\s*[\"']?(?![$%/{])[^\s\"']"  # the name of a file is no secret
     r"|(?<=\s)--?[\w-]*(password|passphrase|secret|token)\s+(?![$%/{-])\S"
     r"|://[^/\s:@]+:(?![$%{])[^/\s@]+@",
     re.IGNORECASE,
 )
-# Says its words itself.
-SAYS = re.compile(r"\s*(/\S*/)?(echo|printf)\b")
-# A JAAS text without options: a listener's, whose users are elsewhere.
+# A command that prints its arguments.
+PRINTS = re.compile(r"\s*(/\S*/)?(echo|printf)\b")
+# A JAAS text without options, as a listener has: its users are elsewhere.
 BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
 
 
 def is_secret(path: str, text: str) -> bool:
-    """Tell whether a text is one by its place, as `kafka_config[ssl.key.password]`.
+    """Tell whether a text is a secret by its place, such as `kafka_config[ssl.key.password]`.
 
-    In `vault` every text is, a JAAS text unless it is bare.
+    Every text in `vault` is one, and every JAAS text that has options.
     """
     if path.partition("[")[0] == "vault":
         return True
@@ -45,7 +45,7 @@ def is_secret(path: str, text: str) -> bool:
     if name in NAMED or (name == "credential" and switch(text) is not None):
         return False
     if WORDS.search(name):
-        return bool(WITHIN.search(text) or (name.endswith("passphrase_command") and SAYS.match(text)))
+        return bool(WITHIN.search(text) or (name.endswith("passphrase_command") and PRINTS.match(text)))
     return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else _named(name))
 
 
@@ -55,12 +55,12 @@ def _named(name: str) -> bool:
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts and numbers inside a value with their places.
+    """Yield (place, text) of the texts and numbers inside a value.
 
-    Those that stand in a list only where everything is a secret.
+    Plain texts of a list are yielded in `vault` only: elsewhere a key marks a secret.
     """
     if isinstance(value, str):
-        yield path, value  # itself: Ansible's marks say where it is from
+        yield path, value  # the object itself: Ansible's tags have its origin
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield path, as_text(value)
     elif isinstance(value, Mapping):
@@ -68,11 +68,11 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from texts(f"{path}[{key}]", item)
     elif isinstance(value, (list, tuple)):
         for number, item in enumerate(value):
-            if not isinstance(item, str) or path.startswith("vault"):  # what is a secret, a key says
+            if not isinstance(item, str) or path.startswith("vault"):
                 name = item.get("name") if isinstance(item, Mapping) else None
                 yield from texts(f"{path}[{number if name is None else name}]", item)
 
 
-def told(settings: Mapping[str, Any]) -> bool:
-    """Tell whether a secret may be among the settings of a file, by its place or by a hint in name or text."""
+def has_secret(settings: Mapping[str, Any]) -> bool:
+    """Tell whether the settings of a file may contain a secret, by their places, or by a hint in a name or text."""
     return any(is_secret(path, text) or HINT.search(f"{path}={text}") for path, text in texts("", settings))

@@ -1,4 +1,4 @@
-"""The roles' own inputs, as their meta/argument_specs.yml say them. For the control node."""
+"""Reads the argument specs of roles (meta/argument_specs.yml) and of the site variables. For the control node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def argument_spec(role: str) -> dict[str, Any]:
 
 @cache
 def site_words() -> dict[str, Any]:
-    """Return the options of the site's own words (plugins/definitions/site.yml)."""
+    """Return the options of the site variables (plugins/definitions/site.yml)."""
     with WORDS_PATH.open(encoding="utf-8") as stream:
         words: dict[str, Any] = yaml_load(stream)
     return words
@@ -31,23 +31,23 @@ def site_words() -> dict[str, Any]:
 
 @cache
 def role_of() -> dict[str, str]:
-    """Return the role that has an input, by the input's name, of all roles of the collection.
+    """Return the role of each input, by the name of the input, for all roles of the collection.
 
-    Raises ValueError where two roles have one.
+    Raises ValueError if two roles have the same input.
     """
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for role in sorted(path.parents[1].name for path in ROLES_PATH.glob("*/meta/argument_specs.yml")):
         for name in argument_spec(role):
-            if name in found:
-                raise ValueError(f"{name} is an input of the roles {found[name]} and {role}; keep one")
-            found[name] = role
-    return found
+            if name in roles:
+                raise ValueError(f"{name} is an input of the roles {roles[name]} and {role}; keep one of them")
+            roles[name] = role
+    return roles
 
 
 def role_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return an input of a role: from the host's variables, else the role's default.
+    """Return an input of a role: the value in the host's variables, else the default of the role.
 
-    Raises ValueError where no role has it.
+    Raises ValueError if no role has the input.
     """
     value, role = values.get(name), role_of().get(name)
     if role is None:

@@ -1,4 +1,4 @@
-"""The templates inside a value of the inventory, and what they stand on."""
+"""Finds the templates inside a value of the inventory, and the variables that they use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-# Names in a template that make its value depend on more than the variables it names.
+# Names in a template that make its value depend on more than the variables that it names.
 UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
 
 
 @cache
 def undeclared(text: str) -> frozenset[str] | None:
-    """Return the variables that a template names; None where its value may depend on more."""
+    """Return the variables that a template names; None if its value may depend on more."""
     try:
         names = {node.name for node in Environment().parse(text).find_all(nodes.Name)}
     except TemplateSyntaxError:
@@ -23,7 +23,7 @@ def undeclared(text: str) -> frozenset[str] | None:
 
 
 def templates(value: Any) -> Iterator[str]:
-    """Yield every text inside a value that holds a template."""
+    """Yield every text inside a value that contains a template."""
     if isinstance(value, str):
         if "{{" in value or "{%" in value:
             yield value
@@ -37,7 +37,7 @@ def templates(value: Any) -> Iterator[str]:
 
 
 def encrypted(value: Any) -> Iterator[Any]:
-    """Yield the texts of a value that were encrypted one by one (!vault): each is decrypted only when it is used."""
+    """Yield the texts of a value that are encrypted with !vault; Ansible decrypts each at its first use."""
     if type(value).__name__ == "EncryptedString":
         yield value
     elif isinstance(value, Mapping):

@@ -76,7 +76,7 @@ def forget() -> None:
     """Let functions and roles be read again."""
     for cached in CACHES:
         cached.cache_clear()
-    refused_inputs._KNOWN.clear()
+    refused_inputs._CACHE.clear()
 
 
 @contextmanager

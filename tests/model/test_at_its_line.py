@@ -63,8 +63,8 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
         (
             "lab",
             {"all": {"infra_authority": "clients"}},
-            "AUTHORITY_NONE group all/infra_authority = clients: it signs, and hosts do not trust it (infra_trusted is "
-            "infra): they would reject each other; remove it, so that infra signs; or, if it signs for no",
+            "AUTHORITY_NONE group all/infra_authority = clients: it signs, but hosts do not trust it (infra_trusted is "
+            "infra): they would reject each other; remove it, so that infra signs, or add it to infra_trusted if",
         ),
         (
             "lab",
@@ -113,8 +113,8 @@ def lines_of(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
 def test_a_group_that_repeats_a_datacenter(tmp_path: Path) -> None:
     """Of the line that says it, and not of the layout."""
     assert lines_of("lab_stretch2_5", {"vars: {datacenter: dc3}": "vars: {datacenter: dc1}"}, tmp_path) == [
-        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 sets it too, and stretch2_5 requires 2 "
-        "datacenters with brokers and one witness; did you mean dc3?"
+        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 has the same datacenter, but layout stretch2_5 "
+        "requires 2 datacenters with brokers and one witness; did you mean dc3?"
     ]
 
 

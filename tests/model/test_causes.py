@@ -131,7 +131,7 @@ def test_a_login_of_nobody_in_the_database(tmp_path: Path) -> None:
     wrong = replace(LAB, inventory="lab_orders", variables={"spark_consumer": {"spark_job_jobs": [job]}})
     (line,) = check(spoil(tmp_path / "inventory", wrong))[1]
     place = "group spark_consumer/spark_job_jobs[project_orders].migrate"
-    assert line.startswith(f"LOGIN_UNKNOWN {place} = order_owner: no user of postgresql_users"), line
+    assert line.startswith(f"LOGIN_UNKNOWN {place} = order_owner: postgresql_users has no user"), line
     assert "orders_owner, project_orders" in line
 
 

@@ -38,6 +38,6 @@ def test_a_misspelt_source_is_refused(word: str, said: list[str]) -> None:
         INVENTORIES / "lab",
         {"vault": VAULT, "firewall_extra_sources": {word: ["198.19.0.0/16"], "admin": ["198.18.1.1"]}},
     )
-    problems = merged(reader.said_of(check_model(reader.read())))
+    problems = merged(reader.with_own_problems(check_model(reader.read())))
     assert [problem.code for problem in problems] == said
     assert all("firewall_extra_sources" in problem.variable for problem in problems)

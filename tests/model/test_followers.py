@@ -1,4 +1,4 @@
-"""What is not said because another mistake is said better: of the hosts that this one is of, and not for good."""
+"""A problem is not reported if another one of the same hosts explains it, and is reported once that is corrected."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from unit.certificate_mistakes import CERTIFICATES
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.suppression import (
     ANYWHERE,
-    OF_ENTRY,
-    OF_HOSTS,
-    OF_VALUE,
-    follows,
+    SAME_ENTRY,
+    SAME_HOSTS,
+    SAME_VALUE,
+    is_explained,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from model.mistakes import MISTAKES
@@ -34,7 +34,7 @@ FOLLOWS = [
 STAYS = [
     (problem("HEAP_LARGE", "b1"), problem("HEAP_MEMORY", "b2")),
     (problem("HEAP_MEMORY", "b1"), problem("HEAP_LARGE", "b1")),
-    # A risk that somebody accepts hides no mistake.
+    # An accepted risk hides no error.
     (problem("HEAP_LARGE", "b1"), problem("HEAP_MEMORY", "b1", warning=True)),
     (problem("JOB_ACL", "s1", at="spark_job_jobs[a]"), problem("JOB_CONFIG", "s1", at="spark_job_jobs[b].config")),
     (problem("JOB_ACL", "s1", at="spark_job_jobs[a]"), problem("JOB_CONFIG", "s2", at="spark_job_jobs[a].config")),
@@ -42,15 +42,15 @@ STAYS = [
 ]
 
 
-def test_a_problem_follows_from_the_one_that_explains_it() -> None:
-    """Only from one of the same hosts, entry or value, as the kind of the pair requires."""
-    assert [pair for pair in FOLLOWS if not follows(pair[0], [pair[1]])] == []
-    assert [pair for pair in STAYS if follows(pair[0], [pair[1]])] == []
+def test_a_problem_is_explained_by_another_one() -> None:
+    """Only by one of the same hosts, entry or value, as the kind of the pair requires."""
+    assert [pair for pair in FOLLOWS if not is_explained(pair[0], [pair[1]])] == []
+    assert [pair for pair in STAYS if is_explained(pair[0], [pair[1]])] == []
 
 
-def test_a_problem_that_follows_is_reported_once_the_other_is_mended() -> None:
+def test_an_explained_problem_is_reported_once_the_other_is_corrected() -> None:
     """Each code of the tables exists, and has an inventory of its own in which the other code is not reported."""
-    tables = (ANYWHERE, OF_HOSTS, OF_ENTRY, OF_VALUE)
+    tables = (ANYWHERE, SAME_HOSTS, SAME_ENTRY, SAME_VALUE)
     pairs = [(code, better) for table in tables for code, covers in table.items() for better in covers]
     assert [pair for pair in pairs if not {*pair} <= {*ALONE, *CERTIFICATES}] == []
     assert [(code, better) for code, better in pairs if better in ALONE.get(code, ())] == []

@@ -45,7 +45,7 @@ def test_numbers(written: str, said: str, tmp_path: Path) -> None:
     [
         (
             "rebalance_timer: {on_calendar: 22:30, rate: 50MB, at_most: 20GB, run: true}",
-            "NUMBER_OTHER group all/rebalance_timer[on_calendar] = 22:30: YAML reads it as 1350, by base 60",
+            "NUMBER_OTHER group all/rebalance_timer[on_calendar] = 22:30: YAML reads it as 1350, in base 60",
         ),
         (
             "java_package: openjdk-11-jre-headless",

@@ -10,7 +10,7 @@ from model.mistakes.base import LAB, spoil
 from model.said import check
 
 OVERRIDES, UNIT = "kafka_config_overrides", "kafka_unit_overrides"
-REPLACES = "replaces all that group"
+REPLACES = "replaces the whole dict of group"
 
 
 @pytest.mark.parametrize(
@@ -18,18 +18,18 @@ REPLACES = "replaces all that group"
     [
         (
             {"kafka": {OVERRIDES: {"a.b": 1}}, "dc1-kafka2": {OVERRIDES: {"c.d": 2}}},
-            [f"dc1-kafka2/{OVERRIDES}: what the host itself says {REPLACES} kafka says: a.b is lost"],
+            [f"dc1-kafka2/{OVERRIDES}: the value of the host {REPLACES} kafka: lost is a.b"],
         ),
         (
             {"all": {"kafka_log_levels": {"root": "WARN"}}, "kafka": {"kafka_log_levels": {"a.b": "INFO"}}},
-            [f"group kafka/kafka_log_levels: what group kafka says {REPLACES} all says: root is lost"],
+            [f"group kafka/kafka_log_levels: the value of group kafka {REPLACES} all: lost is root"],
         ),
         (
             {
                 "kafka": {UNIT: {"Service": {"CPUQuota": "200%", "Nice": -5}}},
                 "dc1-kafka1": {UNIT: {"Service": {"Nice": -6}}},
             },
-            [f"dc1-kafka1/{UNIT}: what the host itself says {REPLACES} kafka says: Service[CPUQuota] is lost"],
+            [f"dc1-kafka1/{UNIT}: the value of the host {REPLACES} kafka: lost is Service[CPUQuota]"],
         ),
         ({"kafka": {OVERRIDES: {"a.b": 1}}, "dc1-kafka2": {OVERRIDES: {"a.b": 2, "c.d": 2}}}, []),
         ({"kafka": {OVERRIDES: {"a.b": 1}}, "rack_b": {"kafka_log_levels": {"root": "WARN"}}}, []),

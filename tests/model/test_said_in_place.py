@@ -133,16 +133,16 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "dc1",
             {},
             {"all": {"product_versions": {"kafka": "3.9.1"}}},
-            "DEFAULTS_REPLACED group all/product_versions: it takes the place of the project's, and lacks scala, "
+            "DEFAULTS_REPLACED group all/product_versions: it replaces the project's dict and does not contain scala, "
             "zookeeper, spark, jobs, java",
-            "write kafka_version: 3.9.1 instead",
+            "set kafka_version: 3.9.1 instead",
         ),
         (
             "dc1",
             {},
             {"all": {"product_versions": {
                 "kafka": "3.9.2", "scala": "2.13", "zookeeper": "3.8.6", "spark": "4.2.0", "jobs": "0.1.0"}}},
-            "DEFAULTS_REPLACED group all/product_versions: it takes the place of the project's, and lacks java",
+            "DEFAULTS_REPLACED group all/product_versions: it replaces the project's dict and does not contain java",
             "",
         ),
         # Addresses of a user of the database.

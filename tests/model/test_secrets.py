@@ -69,8 +69,8 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     assert clear.returncode == 2
     said = re.findall(r"SECRET_CLEAR (.*)", clear.stdout)
     assert said == [
-        f"group all/vault: 8 secrets in the clear: the file is not encrypted; ansible-vault encrypt {file}, "
-        "with new ones where others could read these"
+        f"group all/vault: 8 secrets in plain text: the file is not encrypted; run `ansible-vault encrypt {file}`, "
+        "with new secrets if others could read these"
     ]
     words = (VAULT["pki_passphrase"], *VAULT["passwords"].values(), *VAULT["database_passwords"].values())
     assert not [word for word in words if word in clear.stdout]
@@ -89,7 +89,7 @@ def test_secrets_of_the_vault_among_other_words(tmp_path: Path) -> None:
     variables = {"all": {"archives": "/srv", "vault": {"passwords": {"a": "Guoph0Eeshi7"}}}}
     lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)), {})[1]
     said = [line.partition(";")[0] for line in lines if line.startswith("SECRET_CLEAR")]
-    assert said == ["SECRET_CLEAR group all/vault[passwords][a]: a secret in the clear"], lines
+    assert said == ["SECRET_CLEAR group all/vault[passwords][a]: a secret in plain text"], lines
 
 
 def test_no_secrets_at_all_is_one_mistake(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_no_secrets_at_all_is_one_mistake(tmp_path: Path) -> None:
     lines = done.stdout.partition("1 mistake; no host was changed:\n")[2].splitlines()
     assert [text.strip() for text in lines[:2]] == [
         "group all",
-        "VAULT_MISSING group all/vault: not set, and passwords and certificates stand on it; "
-        "make it with ansible-vault (inventories/README.md), and give --ask-vault-pass",
+        "VAULT_MISSING group all/vault: not set, but passwords and certificates depend on it; "
+        "create it with ansible-vault (inventories/README.md), and run with --ask-vault-pass",
     ]
 
 

@@ -22,8 +22,10 @@ def group(name: str, hosts: str, values: str = "") -> dict[str, str]:
 
 
 TWO = "dc1-kafka2: {}, dc1-kafka5: {}"
-HEAP = "GROUP_SHADOWED group large/kafka_heap = 12g: dc1-kafka2, dc1-kafka5 have 6g, which group_vars/kafka/"
-FIRST = "what stands in group_vars goes before vars of a group in hosts.yml"
+HEAP = (
+    "GROUP_SHADOWED group large/kafka_heap = 12g: on dc1-kafka2, dc1-kafka5 the value 6g of group kafka in group_vars/"
+)
+FIRST = "overrides it: group_vars override the vars of a group in hosts.yml"
 
 
 def said(hosts: dict[str, str], variables: dict[str, Any], folder: Path, inventory: str = "dc1") -> list[str]:
@@ -43,53 +45,53 @@ def said(hosts: dict[str, str], variables: dict[str, Any], folder: Path, invento
         (
             group("large", TWO, "kafka_heap: 12g"),
             {},
-            f"{HEAP}a.yml says of group kafka: {FIRST}",
-            "write it in group_vars/large.yml",
+            f"{HEAP}kafka/a.yml {FIRST}",
+            "set it in group_vars/large.yml",
         ),
         # By a file of all hosts, too, and though the group is inside the other one.
         (
             group("large", TWO, "zookeeper_heap: 1g, kafka_stop_timeout: 900"),
             {"all": {"kafka_stop_timeout": 600}},
-            "GROUP_SHADOWED group large/kafka_stop_timeout = 900: dc1-kafka2, dc1-kafka5 have 600, which "
-            "group_vars/all/z.yml says of group all",
-            "write it in group_vars/large.yml",
+            "GROUP_SHADOWED group large/kafka_stop_timeout = 900: on dc1-kafka2, dc1-kafka5 the value 600 of group all "
+            "in group_vars/all/z.yml overrides it",
+            "set it in group_vars/large.yml",
         ),
         (
             {"    database:\n": "      children:\n        large:\n          hosts: {dc1-kafka2: {}}\n"
              "          vars: {kafka_heap: 12g}\n    database:\n"},
             {},
-            "GROUP_SHADOWED dc1-kafka2/kafka_heap = 12g: dc1-kafka2 has 6g, which group_vars/kafka/a.yml says of group "
-            f"kafka: {FIRST}",
-            "write it in group_vars/large.yml",
+            "GROUP_SHADOWED dc1-kafka2/kafka_heap = 12g: on dc1-kafka2 the value 6g of group kafka in "
+            f"group_vars/kafka/a.yml {FIRST}",
+            "set it in group_vars/large.yml",
         ),
         # A rack has other hosts, too; what reads it are its brokers.
         (
             {RACK_B: f"{RACK_B}, kafka_heap: 12g"},
             {},
-            "GROUP_SHADOWED group rack_b/kafka_heap = 12g: dc1-kafka2, dc1-kafka5 have 6g",
-            "write it in group_vars/rack_b.yml",
+            "GROUP_SHADOWED group rack_b/kafka_heap = 12g: on dc1-kafka2, dc1-kafka5 the value 6g",
+            "set it in group_vars/rack_b.yml",
         ),
         (
             {RACK_B: f"{RACK_B}, kafka_config: {{num.io.threads: 8}}"},
             kafka(kafka_config={"log.retention.hours": 72, "num.io.threads": 16}),
-            "GROUP_SHADOWED group rack_b/kafka_config: dc1-kafka2, dc1-kafka5 have what group_vars/kafka/z.yml says of "
-            f"group kafka: {FIRST}",
-            "write it as kafka_config_overrides, which is laid over kafka_config",
+            "GROUP_SHADOWED group rack_b/kafka_config: on dc1-kafka2, dc1-kafka5 the value of group kafka in "
+            f"group_vars/kafka/z.yml {FIRST}",
+            "set kafka_config_overrides, which is merged over kafka_config",
         ),
         # A list.
         (
             group("large", TWO, "site_firewall_rules: [{port: 9100, from: [192.0.2.7]}]"),
             kafka(site_firewall_rules=[{"port": 9101, "from": ["192.0.2.7"]}]),
-            "GROUP_SHADOWED group large/site_firewall_rules: dc1-kafka2, dc1-kafka5 have what",
-            "write it in group_vars/large.yml",
+            "GROUP_SHADOWED group large/site_firewall_rules: on dc1-kafka2, dc1-kafka5 the value of group kafka",
+            "set it in group_vars/large.yml",
         ),
         # Two files, of which the name decides.
         (
             group("big", TWO),
             {"big": {"kafka_heap": "12g"}},
-            "GROUP_SHADOWED group big/kafka_heap = 12g: dc1-kafka2, dc1-kafka5 have 6g, which group_vars/kafka/a.yml "
-            "says of group kafka: it goes before this by its name",
-            "write it in group_vars/big.yml, and ansible_group_priority: 10 in vars of big in hosts.yml",
+            "GROUP_SHADOWED group big/kafka_heap = 12g: on dc1-kafka2, dc1-kafka5 the value 6g of group kafka in "
+            "group_vars/kafka/a.yml overrides it: of two equal groups, the one with the later name overrides",
+            "set it in group_vars/big.yml, and set ansible_group_priority: 10 in vars of big in hosts.yml",
         ),
     ],
 )  # fmt: skip

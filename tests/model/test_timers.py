@@ -33,7 +33,7 @@ ALL = "group all/rebalance_timer"
         (timer(at_most="many", run=False), [f"TIMER_LIMIT {ALL}.at_most = many: not a number of bytes"]),
         (timer(at_most="0"), [f"TIMER_LIMIT {ALL}.at_most = 0: too little to copy anything"]),
         (timer(run="sometimes"), [f"INPUT_REFUSED {ALL}.run = sometimes: "]),
-        (timer(oncalendar="daily"), [f"INPUT_REFUSED {ALL}: no key oncalendar, and on_calendar may be meant"]),
+        (timer(oncalendar="daily"), [f"INPUT_REFUSED {ALL}: unknown key oncalendar (did you mean on_calendar?)"]),
         ({"all": {"rebalance_timer_rate": "50MB"}}, ["VARIABLE_UNKNOWN group all/rebalance_timer_rate: "]),
         ({"all": {"rebalance_timer": None}}, []),
         # A line more in the unit, and times that never come.

@@ -36,9 +36,9 @@ def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
             "dc2",
             {"            dc2-spark2: {client_address: 198.19.11.32}\n":
              "            dc2-spark2: {client_address: 198.19.11.32}\n            dc2-spark3: {}\n"},
-            "GROUP_RIVALS dc2-spark3/spark_job_jobs: groups spark_consumer and spark_producer both write it, and "
-            "spark_producer goes first: count_words, project_orders are lost; take the host out of spark_consumer or "
-            "spark_producer, or write it for one",
+            "GROUP_RIVALS dc2-spark3/spark_job_jobs: groups spark_consumer and spark_producer both set it, and "
+            "spark_producer overrides spark_consumer: lost is count_words, project_orders; remove the host from "
+            "spark_consumer or spark_producer, or set it in one",
         ),
         ("stretch2", {"standby: true": "standbye: true"}, "VARIABLE_SUSPECT dc2-spark2/standbye: nothing of this"),
         ("stretch2", {"{datacenter: dc2}": "{datacentre: dc2}"}, "VARIABLE_SUSPECT group dc2/datacentre: nothing of"),

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import base
-from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
+from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refusals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from model.probes import lab
 
@@ -176,7 +176,7 @@ def test_another_type_is_reported() -> None:
         )
         reported = {base(problem.variable) for problem in check_model(model)}
         unreported = [name for name in other if name not in reported]
-        silent += [(name, value) for name in unreported if not refused(role_of[name], name, {name: value})]
+        silent += [(name, value) for name in unreported if not refusals(role_of[name], name, {name: value})]
     assert silent == []
 
 

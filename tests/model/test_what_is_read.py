@@ -45,22 +45,26 @@ def said(variables: dict[str, Any], folder: Path, files: dict[str, str] | None =
 @pytest.mark.parametrize(
     ("files", "where", "advice"),
     [
-        (["kafka.yml", "kafka/more.yml"], "kafka.yml: Ansible reads the folder group_vars/kafka/ alone", "the folder"),
         (
-            ["kafka.yaml", "kafka/more.yml"],
-            "kafka.yaml: Ansible reads the folder group_vars/kafka/ alone",
+            ["kafka.yml", "kafka/more.yml"],
+            "kafka.yml: Ansible reads the folder group_vars/kafka/ instead",
             "the folder",
         ),
-        (["all.json", "all/more.yml"], "all.json: Ansible reads the folder group_vars/all/ alone", "the folder"),
-        (["rack_a.yml", "rack_a"], "rack_a.yml: Ansible reads group_vars/rack_a alone", "to group_vars/rack_a"),
-        (["rack_a.yaml", "rack_a.yml"], "rack_a.yaml: Ansible reads group_vars/rack_a.yml alone", "rack_a.yml"),
+        (
+            ["kafka.yaml", "kafka/more.yml"],
+            "kafka.yaml: Ansible reads the folder group_vars/kafka/ instead",
+            "the folder",
+        ),
+        (["all.json", "all/more.yml"], "all.json: Ansible reads the folder group_vars/all/ instead", "the folder"),
+        (["rack_a.yml", "rack_a"], "rack_a.yml: Ansible reads group_vars/rack_a instead", "to group_vars/rack_a"),
+        (["rack_a.yaml", "rack_a.yml"], "rack_a.yaml: Ansible reads group_vars/rack_a.yml instead", "rack_a.yml"),
     ],
 )
 def test_a_file_beside_the_one_that_is_read(files: list[str], where: str, advice: str, tmp_path: Path) -> None:
     """It is said once, at the file; and what it would have set is not missed."""
     text = '{"kafka_heap": "768m"}\n'
     lines = said({}, tmp_path, {f"group_vars/{file}": text for file in files})
-    assert len(lines) == 1 and lines[0].startswith(f"FILE_UNREAD group_vars/{where}, and nothing of this file"), lines
+    assert len(lines) == 1 and lines[0].startswith(f"FILE_UNREAD group_vars/{where} of this file"), lines
     assert advice in lines[0].rpartition("; ")[2], lines
 
 
@@ -70,7 +74,9 @@ def test_of_a_host_as_well(tmp_path: Path) -> None:
         "host_vars/dc1-kafka1/a.yml": "kafka_limit_nofile: 20000\n",
     }
     (line,) = said({}, tmp_path, files)
-    assert line.startswith("FILE_UNREAD host_vars/dc1-kafka1.yml: Ansible reads the folder host_vars/dc1-kafka1/ alone")
+    assert line.startswith(
+        "FILE_UNREAD host_vars/dc1-kafka1.yml: Ansible reads the folder host_vars/dc1-kafka1/ instead"
+    )
 
 
 @pytest.mark.parametrize(

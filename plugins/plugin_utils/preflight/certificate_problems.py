@@ -31,7 +31,7 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
     """
     options, previous, unsigned = argument_spec("pki"), None, list[Problem]()
     for host in model.function_hosts:
-        if not reader.said_right(host, options):
+        if not reader.are_valid(host, options):
             continue
         given = {name: model.hosts[host][name] for name in options if name in model.hosts[host]}
         # Without Ansible's tags on each text: the validator would copy them all.

@@ -1,4 +1,4 @@
-"""A layout that hosts do not fit, since a group repeats the datacenter of another: said of that group's line."""
+"""Attributes a wrong number of datacenters to the one group that repeats the datacenter of another group."""
 
 from __future__ import annotations
 
@@ -15,45 +15,54 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LAYOUT_DATACENTERS_GROUP = LAYOUT_DATACENTERS.variant(
-    message="group {other} sets it too, and {layout} requires {required}", advice="set another"
+    message="group {other} has the same datacenter, but layout {layout} requires {required}",
+    advice="set another datacenter",
 )
-LAYOUT_DATACENTERS_NAME = LAYOUT_DATACENTERS_GROUP.variant(advice="did you mean {datacenter_group}?")
+LAYOUT_DATACENTERS_NAME = LAYOUT_DATACENTERS_GROUP.variant(advice="did you mean {name}?")
 
 
-def at_the_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem of the layout with the one group whose datacenter is another's, where that is all of it."""
-    if problem.code != "LAYOUT_DATACENTERS":
+def with_repeating_group(problem: Problem, reader: Reader, model: Model) -> Problem:
+    """Return LAYOUT_DATACENTERS at the group that repeats another group's datacenter, if that is the only reason.
+
+    Any other problem is returned as it is.
+    """
+    if problem.code != LAYOUT_DATACENTERS.code:
         return problem
-    said = {
+    datacenters = {
         layer.group: str(layer.variables["datacenter"])
         for layer in reader.layers
         if layer.set_by_site("datacenter") and layer.group not in ("all", *functions())
     }
-    found = [(group, value) for group, value in said.items() if _repeats(group, said, model)]
-    named = [(group, value) for group, value in found if group != value]  # the other is called as it says
-    found = found if len(found) == 1 else named
-    if len(found) != 1:
+    repeating = [group for group in datacenters if _repeats(group, datacenters, model)]
+    # Of two groups with one datacenter, the one that has the name of the datacenter is right.
+    renamed = [group for group in repeating if group != datacenters[group]]
+    repeating = repeating if len(repeating) == 1 else renamed
+    if len(repeating) != 1:
         return problem
-    group, value = found[0]
-    other = next(one for one, own in said.items() if own == value and one != group)
-    kind = LAYOUT_DATACENTERS_NAME if group not in said.values() else LAYOUT_DATACENTERS_GROUP
-    return kind.problem(
-        tuple(model.all_groups[group]),
-        "datacenter",
-        value,
-        group=problem.group,
-        warning=problem.warning,
+    (group,) = repeating
+    value = datacenters[group]
+    other = next(name for name, datacenter in datacenters.items() if datacenter == value and name != group)
+    kind = LAYOUT_DATACENTERS_NAME if group not in datacenters.values() else LAYOUT_DATACENTERS_GROUP
+    return kind.instead_of(
+        problem,
+        hosts=tuple(model.all_groups[group]),
+        variable="datacenter",
+        value=value,
         other=other,
         layout=model.layout,
         required=required_datacenters(model.layout),
-        datacenter_group=group,
+        name=group,
     )
 
 
-def _repeats(group: str, said: Mapping[str, str], model: Model) -> bool:
-    """Tell whether another group says the same of other hosts, and the layout fits with a place of this one's own."""
+def _repeats(group: str, datacenters: Mapping[str, str], model: Model) -> bool:
+    """Tell whether a group has the datacenter of another group with other hosts, and its own would fit the layout."""
     members = set(model.all_groups.get(group, ()))
-    others = [set(model.all_groups.get(one, ())) for one in said if one != group and said[one] == said[group]]
+    others = [
+        set(model.all_groups.get(other, ()))
+        for other in datacenters
+        if other != group and datacenters[other] == datacenters[group]
+    ]
     if not members or not any(other and other.isdisjoint(members) for other in others):
         return False
     brokers, servers = (

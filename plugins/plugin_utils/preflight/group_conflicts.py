@@ -1,4 +1,4 @@
-"""Lists and dicts that are said in two places of a host: Ansible takes one of them, and the other is lost."""
+"""Finds lists and dicts that two groups of a host set: one overrides the other, and entries of the other are lost."""
 
 from __future__ import annotations
 
@@ -11,157 +11,208 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import DATACENTER_GROUP, RACK_TWICE
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-SAID_ELSEWHERE = "kafka_config"  # as CONFIG_REPLACED
-# What lacks of the vault is said where it is wanted; sources that replace others are documented as that.
-WHOLE = ("vault", "firewall_extra_sources", SAID_ELSEWHERE)
+CONFIG = "kafka_config"  # reported as CONFIG_REPLACED
+# Dicts that may be replaced: a missing key of the vault is reported where it is used, and the sources are documented.
+MAY_BE_REPLACED = ("vault", "firewall_extra_sources", CONFIG)
 
-TWO_PLACES = "in group {one_group}, which sets {other_place}, and in group {other_group}, which overrides it"
-TWO_PLACES_ADVICE = "remove the host from {other_group} if it is in {other_place}, else remove it from {one_group}"
-# What is reported of a host whose groups set two places, by the variable.
+TWO_PLACES = "in group {weaker}, which sets {other_place}, and in group {stronger}, which overrides it"
+TWO_PLACES_ADVICE = "remove the host from {stronger} if it is in {other_place}, else remove it from {weaker}"
+# By variable, the kind of the problem of a host in two places; `groups` is a detail of both.
 PLACES = {
     "datacenter": DATACENTER_GROUP.variant(message=TWO_PLACES, advice=TWO_PLACES_ADVICE),
     "rack": RACK_TWICE.variant(message=TWO_PLACES, advice=TWO_PLACES_ADVICE),
 }
 
-# What playbooks take from a broker.
-LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
+# Lists that playbooks read from a broker.
+BROKER_LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Lists and dicts by group and variable."""
 
 
-def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield what of one group's lists and dicts the other's does not have."""
-    everything = {
+def conflicts(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield the lists and dicts of groups of which a host loses entries."""
+    values = {
         group: {
             name: value
-            for name, value in found.items()
+            for name, value in variables.items()
             if name in model.known - (project_variables() if group == "all" else set())
             and isinstance(value, (list, Mapping))
         }
-        for group, found in reader.said_by_groups().items()
+        for group, variables in reader.values_by_group().items()
     }
-    yield from _replaced(reader, model, {group: found for group, found in everything.items() if found})
-    yield from _unread_by_brokers(reader, model, everything.get("all", {}))
+    yield from _replaced_dicts(reader, model, {group: variables for group, variables in values.items() if variables})
+    yield from _unread_by_brokers(reader, model, values.get("all", {}))
     yield from _two_places(reader, model)
-    said = {
-        group: {name: value for name, value in found.items() if name != SAID_ELSEWHERE}
-        for group, found in everything.items()
+    values = {
+        group: {name: value for name, value in variables.items() if name != CONFIG}
+        for group, variables in values.items()
         if group != "all"
     }
-    said = {group: found for group, found in said.items() if found}
-    if len(said) < 2:
+    values = {group: variables for group, variables in values.items() if variables}
+    if len(values) < 2:
         return
-    yield from _covered(reader, model, said)
+    yield from _covered_lists(reader, model, values)
+    yield from _rivals(reader, model, values)
+
+
+GROUP_RIVALS = ProblemKind(
+    "GROUP_RIVALS",
+    "groups {weaker} and {stronger} both set it, and {stronger} overrides {weaker}: lost is {lost}",
+    "set it in one of the two groups, with all entries, or for the host itself",
+)
+GROUP_RIVALS_HOST = GROUP_RIVALS.variant(
+    advice="remove the host from {weaker} or {stronger}, or set it in one of the two groups, with all entries, or for "
+    "the host itself"
+)
+GROUP_RIVALS_COVERED = GROUP_RIVALS.variant(
+    message="groups {inner} inside it set their own, so no host has {lost}", advice="set {lost} there, or remove it"
+)
+
+
+def _rivals(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
+    """Yield the lists and dicts of a host that two unrelated groups set."""
     for host in model.function_hosts:
         raw = reader.raw(host)
-        for one, other in reader.rivals(host):
-            for name in said.get(one, {}).keys() & said.get(other, {}).keys():
-                lost = _lost(said[one][name], said[other][name])
-                if lost and raw.get(name) == said[other][name]:
-                    wrong = f"groups {one} and {other} both write it, and {other} goes first: {_are_lost(lost)}"
-                    advice = "write it for one of the two, with all that is meant, or for the host itself"
-                    if _by_mistake(model, one, other):
-                        advice = f"take the host out of {one} or {other}, or {advice}"
-                    warning = isinstance(said[one][name], Mapping)
-                    yield Problem((host,), name, "GROUP_RIVALS", None, wrong, advice, warning=warning)
-
-
-def _by_mistake(model: Model, *groups: str) -> bool:
-    """Tell whether a host is alone in two groups, of which none is one that hosts have besides others."""
-    both = set.intersection(*(set(model.all_groups.get(group, ())) for group in groups))
-    besides = any(group.startswith("rack_") or group in functions() for group in groups)
-    return len(both) == 1 and not besides
-
-
-def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield hosts of two groups that say where it stands, each otherwise: the last by name goes before."""
-    every = reader.said_by_groups()
-    for name, kind in PLACES.items():
-        said = {group: found[name] for group, found in every.items() if name in found and group != "all"}
-        told = Counter(host for group in said for host in model.all_groups.get(group, ()))
-        for host in (host for host in model.function_hosts if told[host] > 1):
-            pairs = [(one, other) for one, other in reader.rivals(host) if one in said and other in said]
-            for one, other in pairs:
-                racks = one.startswith("rack_") and other.startswith("rack_")  # said as RACK_TWICE
-                if said[one] != said[other] and reader.raw(host).get(name) == said[other] and not racks:
+        for weaker, stronger in reader.unrelated_groups(host):
+            for name in values.get(weaker, {}).keys() & values.get(stronger, {}).keys():
+                lost = _lost_entries(values[weaker][name], values[stronger][name])
+                if lost and raw.get(name) == values[stronger][name]:
+                    kind = GROUP_RIVALS_HOST if _is_misplaced(model, weaker, stronger) else GROUP_RIVALS
+                    warning = isinstance(values[weaker][name], Mapping)
                     yield kind.problem(
-                        (host,), name, said[other], one_group=one, other_group=other, other_place=said[one]
+                        (host,), name, warning=warning, weaker=weaker, stronger=stronger, lost=_first(lost)
                     )
 
 
-def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield dicts of a group that a group inside it, or the host itself, says anew with less in them."""
-    names = {name for found in said.values() for name, value in found.items() if isinstance(value, Mapping)} - {*WHOLE}
+def _is_misplaced(model: Model, *groups: str) -> bool:
+    """Tell whether one host is in two groups by mistake: it is the only one, and no group is a rack or a function."""
+    both = set.intersection(*(set(model.all_groups.get(group, ())) for group in groups))
+    is_additional = any(group.startswith("rack_") or group in functions() for group in groups)
+    return len(both) == 1 and not is_additional
+
+
+def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield the hosts of two groups that set different datacenters or racks."""
+    every = reader.values_by_group()
+    for name, kind in PLACES.items():
+        places = {group: variables[name] for group, variables in every.items() if name in variables and group != "all"}
+        count = Counter(host for group in places for host in model.all_groups.get(group, ()))
+        for host in (host for host in model.function_hosts if count[host] > 1):
+            for weaker, stronger in reader.unrelated_groups(host):
+                if weaker not in places or stronger not in places:
+                    continue
+                are_racks = weaker.startswith("rack_") and stronger.startswith("rack_")  # topology.rack_groups
+                is_value = reader.raw(host).get(name) == places[stronger]
+                if places[weaker] != places[stronger] and is_value and not are_racks:
+                    yield kind.problem(
+                        (host,),
+                        name,
+                        places[stronger],
+                        groups=(weaker, stronger),
+                        weaker=weaker,
+                        stronger=stronger,
+                        other_place=places[weaker],
+                    )
+
+
+DICT_REPLACED = ProblemKind(
+    "DICT_REPLACED",
+    "{stronger} replaces the whole dict of group {weaker}: lost is {lost}",
+    "repeat there the keys that you need, or remove {name} from one of the two",
+    warning=True,
+)
+
+
+def _replaced_dicts(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
+    """Yield the dicts of a group that a group inside it, or the host itself, sets with fewer keys."""
+    names = {
+        name for variables in values.values() for name, value in variables.items() if isinstance(value, Mapping)
+    } - {*MAY_BE_REPLACED}
     for host in model.function_hosts if names else ():
-        raw, rivals = reader.raw(host), set(reader.rivals(host))
-        groups = [group for group in reader.groups_of(host) if group in said]
+        raw, unrelated = reader.raw(host), set(reader.unrelated_groups(host))
+        groups = [group for group in reader.groups_of(host) if group in values]
         for name in sorted(names & raw.keys()):
-            places = [(group, said[group][name]) for group in groups if isinstance(said[group].get(name), Mapping)]
+            places = [(group, values[group][name]) for group in groups if isinstance(values[group].get(name), Mapping)]
             if places and isinstance(raw[name], Mapping) and raw[name] != places[-1][1]:
                 places.append(("", raw[name]))
-            for (one, weaker), (other, stronger) in pairwise(places):
-                lost = _keys(weaker, stronger)
-                if lost and (one, other) not in rivals:
-                    what = f"what group {other} says" if other else "what the host itself says"
-                    wrong = f"{what} replaces all that group {one} says: {_are_lost(lost)}"
-                    advice = f"repeat there what of it is meant, or take {name} out of one of the two"
-                    yield Problem((host,), name, "DICT_REPLACED", None, wrong, advice, warning=True)
+            for (weaker, weak_value), (stronger, strong_value) in pairwise(places):
+                lost = _missing_keys(weak_value, strong_value)
+                if lost and (weaker, stronger) not in unrelated:
+                    yield DICT_REPLACED.problem(
+                        (host,),
+                        name,
+                        stronger=f"the value of group {stronger}" if stronger else "the value of the host",
+                        weaker=weaker,
+                        lost=_first(lost),
+                        name=name,
+                    )
+
+
+RESOURCES_REPLACED = ProblemKind(
+    "RESOURCES_REPLACED",
+    "it overrides the list of all hosts, and playbooks read the list of a broker: lost is {lost}",
+    "join the two lists, in group_vars/all",
+)
 
 
 def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield lists of all hosts that the brokers have otherwise: playbooks take them from a broker, and from no other.
+    """Yield the lists of all hosts that every broker overrides: playbooks read these lists from a broker only.
 
-    What only joins lists by a template is no list as it is written.
+    A value that a template joins is no list as it is written.
     """
-    for name in LISTS:
+    for name in BROKER_LISTS:
         lists = [(broker.name, reader.raw(broker.name).get(name)) for broker in model.brokers]
-        found = [(host, _lost(of_all[name], value)) for host, value in lists if of_all.get(name) and _entries(value)]
-        lost = next((names for _, names in found if names), [])
-        hosts = tuple(host for host, names in found if names)
+        lost_by_host = [
+            (host, _lost_entries(of_all[name], value))
+            for host, value in lists
+            if of_all.get(name) and _has_entries(value)
+        ]
+        lost = next((names for _, names in lost_by_host if names), [])
+        hosts = tuple(host for host, names in lost_by_host if names)
         if lost and len(hosts) == len(model.brokers):  # else BROKERS_DIFFER
-            wrong = f"it takes the place of the list that all hosts have, and nobody reads that: {_are_lost(lost)}"
-            yield Problem(hosts, name, "RESOURCES_REPLACED", None, wrong, "join the two, in group_vars/all")
+            yield RESOURCES_REPLACED.problem(hosts, name, lost=_first(lost))
 
 
-def _are_lost(names: Sequence[str]) -> str:
-    """Return `a is lost`, `a, b are lost`; of many the first three."""
-    shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-    return f"{shown} {'is' if len(names) == 1 else 'are'} lost"
+def _first(names: Sequence[str]) -> str:
+    """Return the first three names."""
+    return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
-def _entries(value: Any) -> bool:
+def _has_entries(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
 
 
-def _keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above: str = "") -> list[str]:
-    """Return what stands in the weaker alone, in dicts inside it too."""
-    found = []
+def _missing_keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above: str = "") -> list[str]:
+    """Return the keys that only the weaker dict has, in dicts inside it too."""
+    missing = []
     for key, value in weaker.items():
         place = f"{above}[{key}]" if above else str(key)
         if key not in stronger:
-            found.append(place)
+            missing.append(place)
         elif isinstance(value, Mapping) and isinstance(stronger[key], Mapping):
-            found += _keys(value, stronger[key], place)
-    return found
+            missing += _missing_keys(value, stronger[key], place)
+    return missing
 
 
-def _covered(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield lists of a group of which no host has the group's, because groups inside it all have their own."""
-    for group, found in said.items():
+def _covered_lists(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
+    """Yield the lists of a group that no host has, because the groups inside it set their own."""
+    for group, variables in values.items():
         hosts = [host for host in model.all_groups.get(group, ()) if host in model.function_hosts]
-        for name, value in found.items():
-            entries = isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
-            inner = [other for other, told in said.items() if name in told and other != group]
+        for name, value in variables.items():
+            inner = [other for other, others in values.items() if name in others and other != group]
             inner = [other for other in inner if set(model.all_groups[other]) < set(hosts)]
-            if entries and inner and hosts and all(reader.raw(host).get(name) != value for host in hosts):
-                lost = ", ".join(_lost(value, None))
-                wrong = f"groups {' and '.join(sorted(inner))} inside it have their own, so no host takes {lost}"
-                advice = f"write {lost} there, or take it out"
-                yield Problem(tuple(hosts), name, "GROUP_RIVALS", None, wrong, advice)
+            if not (value and _has_entries(value) and inner and hosts):
+                continue
+            if all(reader.raw(host).get(name) != value for host in hosts):
+                lost = _lost_entries(value, None)
+                yield GROUP_RIVALS_COVERED.problem(tuple(hosts), name, inner=sorted(inner), lost=lost)
 
 
-def _lost(weaker: Any, stronger: Any) -> list[str]:
-    """Return what stands in the weaker alone; entries of a list by their names, a list of plain values has none."""
+def _lost_entries(weaker: Any, stronger: Any) -> list[str]:
+    """Return the entries of a list, or the keys of a dict, that only the weaker has; none of a list of plain values."""
     if isinstance(weaker, Mapping):
         return [str(key) for key in weaker if not isinstance(stronger, Mapping) or key not in stronger]
     kept = [_identity(entry) for entry in stronger] if isinstance(stronger, list) else []

@@ -1,4 +1,4 @@
-"""Where an inventory comes from: files that nobody reads, folders of several sites, files without the wiring."""
+"""Checks the files of an inventory: unread files, several inventories in one folder, a missing plugin line."""
 
 from __future__ import annotations
 
@@ -12,143 +12,187 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import KINDS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import meant
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-KNOWN = ("group_vars", "host_vars")
-SUFFIXES = ("", ".yml", ".yaml", ".json")  # as Ansible reads them
+FOLDERS = ("group_vars", "host_vars")
+SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 PLUGIN = re.compile(r"^plugin:\s*['\"]?millrace\.kafka\.site\b", re.MULTILINE)
-LAID = f"function_{KINDS[0]}"
-"""What the inventory plugin alone sets, on every host."""
+SET_BY_PLUGIN = f"function_{KINDS[0]}"
+"""A variable that only the inventory plugin sets, on every host."""
 
 
 @dataclass(frozen=True)
-class Stray:
+class UnreadFile:
     """A file of variables that belongs to no group and no host."""
 
     problem: Problem
     names: frozenset[str]
-    """What it would set; `vault` where it is encrypted."""
+    """The variables that it would set; `vault` if it is encrypted."""
 
 
-def strays(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Iterator[Stray]:
-    """Yield the files of group_vars and host_vars that nobody reads; `raw` are the variables of all hosts."""
-    for folder in sorted({str(values["inventory_dir"]) for values in raw.values() if values.get("inventory_dir")}):
-        for kind, known, what in (("group_vars", groups, "group"), ("host_vars", [*raw, "localhost"], "host")):
-            for place in sorted(Path(folder, kind).glob("[!.]*")):
-                name = place.name if place.is_dir() else place.stem
-                if place.is_file() and place.suffix not in SUFFIXES and name in known:
-                    wrong = f"Ansible reads no file that ends in {place.suffix}"
-                    yield _stray(place, f"{kind}/{place.name}", wrong, f"name it {name}.yml, or remove it")
-                if name in known or place.name in known or (place.is_file() and place.suffix not in SUFFIXES):
-                    continue
-                near = nearest(name, set(known) - {"ungrouped"}) or (what == "group" and meant(name))
-                advice = f"did you mean {near}?" if near else f"name it as a {what} of the inventory, or remove it"
-                wrong = f"no {what} has this name, so nobody reads it"
-                problem = Problem((), f"{kind}/{place.name}", "FILE_UNREAD", None, wrong, advice, warning=not near)
-                yield Stray(problem, frozenset(_names(place)))
-            yield from _skipped(Path(folder, kind))
-        yield from _misplaced(Path(folder))
-        yield from _twice(Path(folder))
+FILE_UNREAD = ProblemKind(
+    "FILE_UNREAD",
+    "no {owner} has this name, so Ansible does not read it",
+    "rename it to a {owner} of the inventory, or remove it",
+)
+FILE_UNREAD_NEAR = FILE_UNREAD.variant(advice="did you mean {near}?")
+FILE_UNREAD_SUFFIX = FILE_UNREAD.variant(
+    message="Ansible does not read files with the suffix {suffix}", advice="rename it to {name}.yml, or remove it"
+)
 
 
-def _owner(place: Path) -> str:
-    """Return the group or host whose variables a file or folder holds."""
-    return place.stem if place.is_file() and place.suffix in SUFFIXES else place.name
+def unread_files(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Iterator[UnreadFile]:
+    """Yield the files of variables that Ansible does not read, or that set what another file of the owner sets.
 
-
-def _read(kind: Path) -> dict[str, Path]:
-    """Return by group or host what Ansible reads of its variables: the first of these names that is there.
-
-    As ansible.parsing.dataloader.DataLoader.find_vars_files: what has no suffix first, a folder or a file.
+    `raw` are the variables of all hosts.
     """
-    places = [place for place in kind.glob("[!.]*") if place.is_dir() or place.suffix in SUFFIXES]
-    ordered = sorted(places, key=lambda place: SUFFIXES.index(place.suffix) if place.is_file() else 0)
-    return {_owner(place): place for place in reversed(ordered)}
+    for folder in sorted({str(values["inventory_dir"]) for values in raw.values() if values.get("inventory_dir")}):
+        for kind, known, owner in (("group_vars", groups, "group"), ("host_vars", [*raw, "localhost"], "host")):
+            for path in sorted(Path(folder, kind).glob("[!.]*")):
+                yield from _without_owner(path, known, owner)
+            yield from _hidden_files(Path(folder, kind))
+        yield from _misplaced(Path(folder))
+        yield from _rivals(Path(folder))
 
 
-def _skipped(kind: Path) -> Iterator[Stray]:
-    """Yield files of variables that are not read, because a folder or another file of that name is."""
-    read = _read(kind)
-    for place in sorted(kind.glob("[!.]*")):
-        first = read.get(_owner(place), place)
-        if first != place and place.is_file() and place.suffix in SUFFIXES:
-            folder = first.is_dir()
-            wrong = (
-                f"Ansible reads {'the folder ' if folder else ''}{kind.name}/{first.name}{'/' if folder else ''} alone,"
-            )
-            wrong += " and nothing of this file"
-            advice = "move it into the folder" if folder else f"move what it says to {kind.name}/{first.name}"
-            yield _stray(place, f"{kind.name}/{place.name}", wrong, advice)
+def _without_owner(path: Path, known: Collection[str], owner: str) -> Iterator[UnreadFile]:
+    """Yield a file or folder of variables whose name is no group or host, or whose suffix Ansible does not read."""
+    name = path.name if path.is_dir() else path.stem
+    place = f"{path.parent.name}/{path.name}"
+    has_other_suffix = path.is_file() and path.suffix not in SUFFIXES
+    if has_other_suffix and name in known:
+        yield _unread(path, FILE_UNREAD_SUFFIX.problem((), place, suffix=path.suffix, name=name))
+    if name in known or path.name in known or has_other_suffix:
+        return
+    near = nearest(name, set(known) - {"ungrouped"}) or (owner == "group" and meant(name))
+    if near:
+        yield _unread(path, FILE_UNREAD_NEAR.problem((), place, owner=owner, near=near))
+    else:
+        yield _unread(path, FILE_UNREAD.problem((), place, warning=True, owner=owner))
 
 
-def _twice(folder: Path) -> Iterator[Stray]:
-    """Yield variables that two folders of one group or host say, of which one wins, and a second file of hosts."""
+def _owner(path: Path) -> str:
+    """Return the group or host whose variables a file or folder holds."""
+    return path.stem if path.is_file() and path.suffix in SUFFIXES else path.name
+
+
+def _read_by_ansible(kind: Path) -> dict[str, Path]:
+    """Return, by group or host, the file or folder of its variables that Ansible reads: the first of these names.
+
+    As ansible.parsing.dataloader.DataLoader.find_vars_files: names without a suffix first, a folder or a file.
+    """
+    paths = [path for path in kind.glob("[!.]*") if path.is_dir() or path.suffix in SUFFIXES]
+    ordered = sorted(paths, key=lambda path: SUFFIXES.index(path.suffix) if path.is_file() else 0)
+    return {_owner(path): path for path in reversed(ordered)}
+
+
+FILE_UNREAD_FOLDER = FILE_UNREAD.variant(
+    message="Ansible reads the folder {other}/ instead of this file", advice="move it into the folder"
+)
+FILE_UNREAD_OTHER = FILE_UNREAD.variant(
+    message="Ansible reads {other} instead of this file", advice="move its variables to {other}"
+)
+
+
+def _hidden_files(kind: Path) -> Iterator[UnreadFile]:
+    """Yield files of variables that Ansible does not read, because it reads a folder or another file of that name."""
+    read = _read_by_ansible(kind)
+    for path in sorted(kind.glob("[!.]*")):
+        first = read.get(_owner(path), path)
+        if first != path and path.is_file() and path.suffix in SUFFIXES:
+            problem_kind = FILE_UNREAD_FOLDER if first.is_dir() else FILE_UNREAD_OTHER
+            other = f"{kind.name}/{first.name}"
+            yield _unread(path, problem_kind.problem((), f"{kind.name}/{path.name}", other=other))
+
+
+FILE_RIVALS = ProblemKind(
+    "FILE_RIVALS", "{other} sets it too: one of the two silently overrides the other", "set it in one of the two"
+)
+FILE_RIVALS_HOSTS = FILE_RIVALS.variant(
+    message="{other} names the plugin too: Ansible reads both, and mixes their hosts",
+    advice="remove one of the two from the folder",
+)
+
+
+def _rivals(folder: Path) -> Iterator[UnreadFile]:
+    """Yield a second file of hosts, and variables that two files of one group or host set, of which one wins."""
     sites = [file.name for file in sorted(folder.glob("*.y*ml")) if PLUGIN.search(file.read_text(errors="replace"))]
     if len(sites) > 1:
-        wrong = f"{sites[0]} names the plugin as well: both are read, and hosts become a mixture of the two"
-        problem = Problem((), sites[-1], "FILE_RIVALS", None, wrong, "take one of the two out of the folder")
-        yield Stray(problem, frozenset())
-    for kind in ("group_vars", "host_vars"):
-        told: dict[tuple[str, str], list[str]] = {}
-        for owner, place in sorted(_read(Path(folder, kind)).items()):
-            files = [place] if place.is_file() else sorted(file for file in place.rglob("*") if file.is_file())
+        yield UnreadFile(FILE_RIVALS_HOSTS.problem((), sites[-1], other=sites[0]), frozenset())
+    for kind in FOLDERS:
+        paths_of: dict[tuple[str, str], list[str]] = {}
+        for owner, path in sorted(_read_by_ansible(Path(folder, kind)).items()):
+            files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
             for file in (file for file in files if file.suffix in SUFFIXES):
                 if not file.read_bytes().startswith(b"$ANSIBLE_VAULT"):
                     for name in dict.fromkeys(_names(file)):
-                        told.setdefault((owner, name), []).append(str(file.relative_to(folder)))
-        for (_, name), paths in told.items():
-            # In a folder the last by name goes before, which a site may count on; of two places nobody does.
-            ordered = len({str(Path(path).parent) for path in paths}) == 1 and "/" in paths[0].partition("/")[2]
-            if len(paths) > 1 and not ordered:
-                wrong = f"{paths[0]} says it as well: one of the two replaces the other without a word"
-                problem = Problem((), f"{paths[-1]}/{name}", "FILE_RIVALS", None, wrong, "say it in one of the two")
-                yield Stray(problem, frozenset())
+                        paths_of.setdefault((owner, name), []).append(str(file.relative_to(folder)))
+        for (_, name), paths in paths_of.items():
+            # In one folder the last file by name wins, which a site may intend; in two places it does not.
+            is_ordered = len({str(Path(path).parent) for path in paths}) == 1 and "/" in paths[0].partition("/")[2]
+            if len(paths) > 1 and not is_ordered:
+                yield UnreadFile(FILE_RIVALS.problem((), f"{paths[-1]}/{name}", other=paths[0]), frozenset())
 
 
-def _misplaced(folder: Path) -> Iterator[Stray]:
-    """Yield what stands beside group_vars and host_vars and was meant to be in them."""
-    for place in sorted(folder.glob("[!.]*")):
-        near = nearest(re.sub(r"[^a-z]", "_", place.name.lower()), set(KNOWN)) if place.is_dir() else ""
-        if near and place.name not in KNOWN:
-            yield _stray(place, place.name, "nobody reads this folder", f"did you mean {near}?")
-        if place.is_file() and place.read_bytes()[:14] == b"$ANSIBLE_VAULT":
-            wrong, advice = "variables beside hosts.yml are read by nobody", f"move it to group_vars/all/{place.name}"
-            yield _stray(place, place.name, wrong, advice)
+FILE_UNREAD_DIRECTORY = FILE_UNREAD.variant(message="Ansible does not read this folder", advice="did you mean {near}?")
+FILE_UNREAD_BESIDE = FILE_UNREAD.variant(
+    message="Ansible does not read variables beside hosts.yml", advice="move it to group_vars/all/{name}"
+)
 
 
-def _stray(place: Path, name: str, wrong: str, advice: str) -> Stray:
-    return Stray(Problem((), name, "FILE_UNREAD", None, wrong, advice), frozenset(_names(place)))
+def _misplaced(folder: Path) -> Iterator[UnreadFile]:
+    """Yield folders whose name is almost group_vars or host_vars, and encrypted files beside these folders."""
+    for path in sorted(folder.glob("[!.]*")):
+        near = nearest(re.sub(r"[^a-z]", "_", path.name.lower()), set(FOLDERS)) if path.is_dir() else ""
+        if near and path.name not in FOLDERS:
+            yield _unread(path, FILE_UNREAD_DIRECTORY.problem((), path.name, near=near))
+        if path.is_file() and path.read_bytes()[:14] == b"$ANSIBLE_VAULT":
+            yield _unread(path, FILE_UNREAD_BESIDE.problem((), path.name, name=path.name))
 
 
-def _names(place: Path) -> Iterator[str]:
-    for file in [place] if place.is_file() else sorted(file for file in place.rglob("*") if file.is_file()):
+def _unread(path: Path, problem: Problem) -> UnreadFile:
+    return UnreadFile(problem, frozenset(_names(path)))
+
+
+def _names(path: Path) -> Iterator[str]:
+    """Yield the variables that a file, or the files of a folder, set; `vault` for an encrypted file."""
+    for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
         text = file.read_text(encoding="utf-8", errors="replace")
         yield from ["vault"] if text.startswith("$ANSIBLE_VAULT") else re.findall(r"^([A-Za-z_]\w*)\s*:", text, re.M)
 
 
-def several(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return what is wrong where the hosts are those of several sites, as of the folder above them."""
+INVENTORY_FAMILY = ProblemKind(
+    "INVENTORY_FAMILY",
+    "{number} inventories ({names}): their hosts would become one cluster",
+    "pass one of them, as -i {first}",
+)
+
+
+def several_inventories(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
+    """Return the problem of hosts that come from several inventories, as with -i of the folder above them."""
     sites = sorted({str(raw[host].get("inventory_dir") or "") for host in hosts})
     sites = [folder for folder in sites if len(sites) > 1 and _is_site(Path(folder))]
     if len(sites) < 2:
         return None
     above = os.path.commonpath(sites)
-    names = ", ".join(os.path.relpath(folder, above) for folder in sites)
-    wrong = f"{len(sites)} inventories ({names}), and their hosts would become one cluster"
-    return Problem((), "", "INVENTORY_FAMILY", above, wrong, f"give one of them, as -i {sites[0]}")
+    names = [os.path.relpath(folder, above) for folder in sites]
+    return INVENTORY_FAMILY.problem((), "", above, number=len(sites), names=names, first=sites[0])
 
 
 def _is_site(folder: Path) -> bool:
-    """Tell whether a folder is an inventory of its own: it has a hosts.yml, or a file that names the plugin."""
+    """Tell whether a folder is an inventory: it has a hosts.yml, or a file that names the plugin."""
     files = [*folder.glob("*.yml"), *folder.glob("*.yaml")]
     return any(file.stem == "hosts" or PLUGIN.search(file.read_text(errors="replace")) for file in files)
 
 
-def without_wiring(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return what is wrong where the inventory's plugin was not asked."""
-    lacking = tuple(host for host in hosts if LAID not in raw[host])
-    if not lacking:
-        return None
-    wrong = "no file of the inventory names the plugin that makes inputs of roles of its facts"
-    advice = "begin hosts.yml with the line plugin: millrace.kafka.site (inventories/README.md)"
-    return Problem(lacking, "", "WIRING_MISSING", None, wrong, advice)
+WIRING_MISSING = ProblemKind(
+    "WIRING_MISSING",
+    "no file of the inventory names the plugin that derives role inputs from it",
+    "add the line `plugin: millrace.kafka.site` at the top of hosts.yml (inventories/README.md)",
+)
+
+
+def missing_plugin(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
+    """Return the problem of an inventory that does not use the inventory plugin."""
+    without = tuple(host for host in hosts if SET_BY_PLUGIN not in raw[host])
+    return WIRING_MISSING.problem(without, "") if without else None

@@ -1,4 +1,4 @@
-"""Everything that is wrong with an inventory, each mistake once: what follows from another is left out."""
+"""Collects all problems of an inventory, each once: a problem that follows from another one is dropped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import NOT_COMPUTED, Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import (
     NAME,
@@ -19,50 +19,54 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes i
     meant_by,
     texts,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import INPUT_REFUSED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.certificate_problems import certificate_problems
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_attribution import at_the_group
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_conflicts import rivals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_attribution import with_repeating_group
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_conflicts import conflicts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import (
-    several,
-    strays,
-    without_wiring,
+    UnreadFile,
+    missing_plugin,
+    several_inventories,
+    unread_files,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.job_configs import job_problems
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.origins import with_origin
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.origins import with_group
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.parent_problems import (
-    TYPE,
-    of_a_whole,
-    of_refused,
-    where_written,
+    at_site_variable,
+    failed_on_refused_entry,
+    has_wrong_type,
+    is_part_of_another,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.plaintext_secrets import (
-    secrets_in_the_clear,
+    plaintext_secrets,
     secrets_in_units,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.precedence import replaced, shadows
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.suppression import follows
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import LOOP, file_of, worded
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.precedence import (
+    overridden_values,
+    replaced_defaults,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.suppression import is_explained
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import explain, file_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.unused_variables import (
-    mappings,
-    texts_for_switches,
-    unread,
-    unread_names,
+    role_mappings,
+    text_switches,
+    unread_inputs,
+    without_used_names,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.variable_attribution import (
-    of_observers,
-    of_the_writer,
+    at_set_variable,
+    with_observers,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.yaml_numbers import other_numbers
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, merged
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.yaml_numbers import other_bases
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, merged
 
-UNDEFINED = re.compile(r"'(\w+)' is undefined")
-LACKING = re.compile(r"has no attribute '(\w+)'|has no element '(\w+)'")
-# vault.passwords.orders, or with brackets; not what is called, or has a default.
+# vault.passwords.orders, or with brackets; neither a call nor a value with a default.
 PATH = re.compile(
     r"\b([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*|\[\s*'[^']+'\s*\]|\[\s*\"[^\"]+\"\s*\])+)(?![\w(]|\s*(?:\(|\|\s*d\w*\(|is\b))"
 )
 
-# Mistakes from which others follow, besides those of types: of these variables, or of the one that they speak of.
+# Problems from which others follow, besides wrong types: by code, the variables that are then wrong. () is the variable
+# of the problem.
 CAUSES: Mapping[str, tuple[str, ...]] = {
     "ORGANIZATION_INVALID": (),
     "NETWORKS_SWAPPED": ("client_network", "replication_network"),
@@ -95,45 +99,43 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "VAULT_EMPTY": (),
     "VAULT_NUMBER": (),
 }
-# What is said of a value, whoever reads it.
-OF_VALUES = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
-# An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
-REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
+# Problems of a value on every host that has it, also if the host does not read it.
+VALUE_PROBLEMS = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
-    """Return every mistake of an inventory that was read, those of its certificates and jobs too."""
+    """Return all problems of an inventory that was read, including those of its certificates and jobs."""
     hosts = model.function_hosts
     raw = {host: reader.raw(host) for host in model.all_groups["all"]}
-    whole = several(raw, hosts) or without_wiring(raw, hosts)
-    files = list(strays(raw, model.all_groups))
-    if whole:
-        return [whole, *(file.problem for file in files)]
+    of_all = several_inventories(raw, hosts) or missing_plugin(raw, hosts)
+    files = list(unread_files(raw, model.all_groups))
+    if of_all:
+        return [of_all, *(file.problem for file in files)]
     found = [
-        *unread_names(reader.said_of(check_model(model)), raw, model),
-        *unread(raw, model),
-        *mappings(raw, model),
-        *rivals(reader, model),
-        *shadows(reader, model),
-        *replaced(reader, model),
-        *secrets_in_the_clear(reader, model),
+        *without_used_names(reader.with_own_problems(check_model(model)), raw, model),
+        *unread_inputs(raw, model),
+        *role_mappings(raw, model),
+        *conflicts(reader, model),
+        *overridden_values(reader, model),
+        *replaced_defaults(reader, model),
+        *plaintext_secrets(reader, model),
         *secrets_in_units(reader, model),
-        *texts_for_switches(raw, model),
-        *other_numbers(reader, model),
+        *text_switches(raw, model),
+        *other_bases(reader, model),
         *job_problems(model),
         *certificate_problems(reader, model),
     ]
-    found = [_of_its_group(problem, reader, model) for problem in found]
+    found = [_on_all_hosts(problem, reader, model) for problem in found]
     if not found and not files:
         return []
-    folded = (at_the_group(problem, reader, model) for problem in _folded(found, reader, model, files))
-    told = [with_origin(problem, reader, model) for problem in folded]
-    return [*(file.problem for file in files), *told]
+    causes = (with_repeating_group(problem, reader, model) for problem in _without_effects(found, reader, model, files))
+    attributed = [with_group(problem, reader, model) for problem in causes]
+    return [*(file.problem for file in files), *attributed]
 
 
-def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[Any]) -> list[Problem]:
-    standing = Standing(reader.raw)
-    causes, found = Causes(standing), of_observers(found, standing, model)
+def _causes(found: Sequence[Problem], standing: Standing, model: Model, files: Sequence[UnreadFile]) -> Causes:
+    """Return the variables that are known to be wrong as a whole."""
+    causes = Causes(standing)
     for file in files:
         causes.add(file.problem, file.names)
     for problem in model.mistyped:
@@ -145,66 +147,88 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
             causes.add(problem)
         elif problem.code in CAUSES:
             causes.add(problem, CAUSES[problem.code])
-        elif problem.code == "NOT_COMPUTED" and LOOP.search(problem.message):
+        elif problem.code == NOT_COMPUTED.code and problem.details["is_recursive"]:
             causes.add(problem)
         elif problem.code in ("ADDRESS_MISSING", "SITE_DIFFERS"):
-            causes.add(replace(problem, hosts=()))  # others read it of this host
-        elif problem.code == "INPUT_REFUSED" and REFUSED_VALUE.search(problem.message) and "[" not in problem.variable:
+            causes.add(replace(problem, hosts=()))  # other hosts read it of this host
+        elif _is_refused_choice(problem):
             causes.add(problem)
-    kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
-    kept = [problem for problem in kept if not _said_of_another(problem, kept, standing)]
-    kept = [problem for problem in kept if not _in_a_file(problem, files) and not of_a_whole(problem, kept, model)]
-    kept = [problem for problem in kept if not of_refused(problem, kept, standing) and not follows(problem, kept)]
-    slips = [problem for problem in merged(kept) if meant_by(problem)]
-    kept = [problem for problem in kept if not _of_its_true_name(problem, slips)]
-    failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
-    missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
+    return causes
+
+
+def _without_effects(
+    found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[UnreadFile]
+) -> list[Problem]:
+    """Return the problems that do not follow from others, at the variables that the site sets."""
+    standing = Standing(reader.raw)
+    found = with_observers(found, standing, model)
+    causes = _causes(found, standing, model, files)
+    kept = [problem for problem in found if not _is_explained_by_type(problem, model.mistyped)]
+    kept = [problem for problem in kept if not _fails_like_dependency(problem, kept, standing)]
+    kept = [
+        problem for problem in kept if not _is_in_file(problem, files) and not is_part_of_another(problem, kept, model)
+    ]
+    kept = [
+        problem
+        for problem in kept
+        if not failed_on_refused_entry(problem, kept, standing) and not is_explained(problem, kept)
+    ]
+    typos = [problem for problem in merged(kept) if meant_by(problem)]
+    kept = [problem for problem in kept if not _is_of_misspelt_variable(problem, typos)]
+    failed = [problem for problem in kept if problem.code == NOT_COMPUTED.code and not causes.explain(problem)]
+    missing = [problem for problem in _missing_variables(failed, standing) if not _is_in_file(problem, files)]
     for problem in missing:
         causes.add(problem)
-    absent = {base(problem.variable) for problem in missing}
+    missing_names = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
-    rest = [problem for problem in rest if not _of_another_host(problem, absent)]
-    rest = [of_the_writer(worded(problem, standing), standing) for problem in rest]
-    return [*missing, *(where_written(problem, model) for problem in rest)]
+    rest = [problem for problem in rest if not _uses_missing_variables(problem, missing_names)]
+    rest = [at_set_variable(explain(problem, standing), standing) for problem in rest]
+    return [*missing, *(at_site_variable(problem, model) for problem in rest)]
 
 
-def _of_its_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem of a value alone with all hosts of the group that says it, those that do not read it too."""
+def _is_refused_choice(problem: Problem) -> bool:
+    """Tell whether a whole input has a value that is not among its choices: what is computed from it is wrong too."""
+    is_choice = problem.code == INPUT_REFUSED.code and problem.details.get("failure") == "choice"
+    return is_choice and "[" not in problem.variable
+
+
+def _on_all_hosts(problem: Problem, reader: Reader, model: Model) -> Problem:
+    """Return a problem of VALUE_PROBLEMS with all hosts of the group that sets the value."""
     name = base(problem.variable)
-    own = problem.variable.startswith("pki_certificates[")  # of one certificate, which this host has
-    if problem.code not in OF_VALUES or own or len(problem.hosts) != 1:
+    is_certificate = problem.variable.startswith("pki_certificates[")  # a certificate of this host
+    if problem.code not in VALUE_PROBLEMS or is_certificate or len(problem.hosts) != 1:
         return problem
-    host, said = problem.hosts[0], reader.said_by_groups()
-    groups = [group for group in reader.groups_of(host) if name in said.get(group, {})]
+    host, values = problem.hosts[0], reader.values_by_group()
+    groups = [group for group in reader.groups_of(host) if name in values.get(group, {})]
     members = model.all_groups.get(groups[-1], ()) if groups else ()
     value = reader.raw(host).get(name)
-    if not members or said[groups[-1]][name] != value:
+    if not members or values[groups[-1]][name] != value:
         return problem
-    return replace(problem, hosts=tuple(one for one in members if reader.raw(one).get(name) == value))
+    return replace(problem, hosts=tuple(member for member in members if reader.raw(member).get(name) == value))
 
 
-def _of_another_host(problem: Problem, absent: set[str]) -> bool:
-    """Tell whether a value could not be computed for what another host does not have."""
-    undefined = UNDEFINED.findall(problem.message) if problem.code == "NOT_COMPUTED" else []
-    return bool(undefined) and absent.issuperset(undefined)
+def _uses_missing_variables(problem: Problem, missing: set[str]) -> bool:
+    """Tell whether a value could not be computed because of variables that are missing on other hosts."""
+    undefined = problem.details["undefined"] if problem.code == NOT_COMPUTED.code else []
+    return bool(undefined) and missing.issuperset(undefined)
 
 
-def _said_better(problem: Problem, mistyped: Sequence[Problem]) -> bool:
-    """Tell whether a value that is of another type is the whole of a problem."""
+def _is_explained_by_type(problem: Problem, mistyped: Sequence[Problem]) -> bool:
+    """Tell whether a problem follows from a value of the wrong type."""
     variable, hosts = base(problem.variable), set(problem.hosts)
     return problem not in mistyped and any(
-        base(better.variable) == variable
-        and not hosts.isdisjoint(better.hosts)
-        and (better.variable == variable or TYPE.search(problem.message))
-        for better in mistyped
+        base(cause.variable) == variable
+        and not hosts.isdisjoint(cause.hosts)
+        and (cause.variable == variable or has_wrong_type(problem))
+        for cause in mistyped
     )
 
 
-def _said_of_another(problem: Problem, found: Sequence[Problem], standing: Standing) -> bool:
-    """Tell whether a value cannot be computed just as one that it stands on cannot."""
-    return problem.code == "NOT_COMPUTED" and any(
-        other.code == "NOT_COMPUTED"
-        and other.message == problem.message
+def _fails_like_dependency(problem: Problem, found: Sequence[Problem], standing: Standing) -> bool:
+    """Tell whether a value cannot be computed for the same reason as a variable that it uses."""
+    return problem.code == NOT_COMPUTED.code and any(
+        other.code == NOT_COMPUTED.code
+        and other.details["error"] == problem.details["error"]
         and other.variable != problem.variable
         and other.variable in standing.on(problem.hosts[0], problem.variable)
         and problem.variable not in standing.on(problem.hosts[0], other.variable)
@@ -212,59 +236,68 @@ def _said_of_another(problem: Problem, found: Sequence[Problem], standing: Stand
     )
 
 
-def _of_its_true_name(problem: Problem, slips: Sequence[Problem]) -> bool:
-    """Tell whether a problem is of a variable that a slip of its name, on all its hosts, was meant to be."""
+def _is_of_misspelt_variable(problem: Problem, typos: Sequence[Problem]) -> bool:
+    """Tell whether a problem is of a variable that has a typo in its name on all hosts of the problem."""
     name, hosts = base(problem.variable), set(problem.hosts)
-    return any(meant_by(other) == name and hosts <= set(other.hosts) for other in slips)
+    return any(meant_by(typo) == name and hosts <= set(typo.hosts) for typo in typos)
 
 
-def _in_a_file(problem: Problem, files: Iterable[Any]) -> bool:
+def _is_in_file(problem: Problem, files: Iterable[UnreadFile]) -> bool:
+    """Tell whether an unread file sets the variable of a problem."""
     return any(base(problem.variable) in file.names for file in files)
 
 
-def _missing(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
-    """Return what is not set, once, with all that could not be computed for it."""
-    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+VARIABLE_MISSING = ProblemKind(
+    "VARIABLE_MISSING",
+    "not set, but used by {users}",
+    "set it, for the whole inventory or for a group, or correct the name where it is used",
+)
+VARIABLE_MISSING_FACT = VARIABLE_MISSING.variant(
+    advice="write the value itself: facts of hosts are not known when the inventory is checked"
+)
+VARIABLE_MISSING_KEY = VARIABLE_MISSING.variant(advice="add {key} to {parent}{where}")
+VARIABLE_MISSING_KEY_NEAR = VARIABLE_MISSING.variant(advice="did you mean {near}? Else add it{where}")
+
+
+def _missing_variables(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
+    """Return each missing variable once, with the variables that could not be computed without it."""
+    users_of: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for problem in failed:
         for host in problem.hosts:
-            for name in _lacking(problem, host, standing):
-                found[name, host][problem.variable] = None
-    written = {
-        (name, host) for name, host in found if any(_names(standing.raw(host).get(v), name) for v in found[name, host])
+            for name in _missing_names(problem, host, standing):
+                users_of[name, host][problem.variable] = None
+    direct = {
+        (name, host)
+        for name, host in users_of
+        if any(_uses(standing.raw(host).get(user), name) for user in users_of[name, host])
     }
-    found = {
-        key: value for key, value in found.items() if key in written or key[0] not in {name for name, _ in written}
-    }
+    direct_names = {name for name, _ in direct}
+    users_of = {key: users for key, users in users_of.items() if key in direct or key[0] not in direct_names}
     hosts: dict[str, dict[str, None]] = defaultdict(dict)
-    variables: dict[str, dict[str, None]] = defaultdict(dict)
-    for (name, host), standing_on_it in found.items():
+    users: dict[str, dict[str, None]] = defaultdict(dict)
+    for (name, host), variables in users_of.items():
         hosts[name][host] = None
-        variables[name] |= standing_on_it
+        users[name] |= variables
     return [
-        Problem(tuple(hosts[name]), name, "VARIABLE_MISSING", None, f"not set, and {_all(list(variables[name]))} on it",
-                _advice(name, standing.raw(next(iter(hosts[name])))))
+        _missing_variable(name, tuple(hosts[name]), list(users[name]), standing.raw(next(iter(hosts[name]))))
         for name in hosts
-    ]  # fmt: skip
+    ]
 
 
-def _names(value: Any, name: str) -> bool:
-    """Tell whether the templates of a value name a variable themselves."""
+def _uses(value: Any, name: str) -> bool:
+    """Tell whether the templates of a value itself use a variable."""
     return any(name in NAME.findall(text) for text in texts(value))
 
 
-def _all(names: Sequence[str]) -> str:
-    return f"{', '.join(names)} {'stands' if len(names) == 1 else 'stand'}"
-
-
-def _lacking(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
-    """Yield the variables and the places in them that a value stands on, and that are not there."""
-    undefined = UNDEFINED.findall(problem.message)
+def _missing_names(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
+    """Yield the missing variables, and places in variables (vault.passwords.lab), that a value uses."""
+    undefined = problem.details["undefined"]
     yield from undefined
-    if undefined or not LACKING.search(problem.message):
+    if undefined or not problem.details["missing_keys"]:
         return
     raw = standing.raw(host)
-    for written in standing.on(host, problem.variable).values():
-        for text in written:
+    for templates in standing.on(host, problem.variable).values():
+        for text in templates:
             for root, rest in PATH.findall(text):
                 place, value = root, raw.get(root)
                 for key in re.findall(r"[^\s.\[\]'\"]+", rest):
@@ -276,18 +309,18 @@ def _lacking(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
                         break
 
 
-def _advice(name: str, raw: Mapping[str, Any]) -> str:
-    """Say where to write what is not set; `raw` are the variables of a host."""
+def _missing_variable(name: str, hosts: Sequence[str], users: Sequence[str], raw: Mapping[str, Any]) -> Problem:
+    """Return the problem of a missing variable, or of a key in it; `raw` are the variables of one of the hosts."""
     root, *keys = name.split(".")
-    if root.startswith("ansible_"):
-        return "facts of hosts are not known before the model is right: write the value itself"
-    if not keys:
-        return "set it, for the whole inventory or for a group of it, or correct the name where it is used"
+    if not keys or root.startswith("ansible_"):
+        kind = VARIABLE_MISSING_FACT if root.startswith("ansible_") else VARIABLE_MISSING
+        return kind.problem(hosts, name, users=users)
     value: Any = raw.get(root)
     for key in keys[:-1]:
         value = value[key]
-    path = next((path for item in (value, raw.get(root)) if (path := file_of(item))), None)
-    tool = " (ansible-vault edit)" if root == "vault" else ""
+    file = next((path for item in (value, raw.get(root)) if (path := file_of(item))), None)
+    where = f"{f' in {file}' if file else ''}{' (ansible-vault edit)' if root == 'vault' else ''}"
+    parent = ".".join([root, *keys[:-1]])
     if isinstance(value, Mapping) and (near := nearest(keys[-1], map(str, value))):
-        return f"did you mean {'.'.join([root, *keys[:-1], near])}? Else add it{f' in {path}' if path else ''}{tool}"
-    return f"add {keys[-1]} to {'.'.join([root, *keys[:-1]])}{f' in {path}' if path else ''}{tool}"
+        return VARIABLE_MISSING_KEY_NEAR.problem(hosts, name, users=users, near=f"{parent}.{near}", where=where)
+    return VARIABLE_MISSING_KEY.problem(hosts, name, users=users, key=keys[-1], parent=parent, where=where)

@@ -1,4 +1,4 @@
-"""Which group says what is wrong: a line of group_vars/all is mended there, whichever hosts it is wrong for."""
+"""Finds the group that sets the value of a problem: a line of group_vars/all is corrected there, for all its hosts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# What is wrong with the groups of a host, and not with what one of them says.
-OF_HOSTS = re.compile(r"GROUP_(RIVALS|SHADOWED)|DICT_REPLACED|DATACENTER_GROUP|RACK_(GROUP|TWICE)")
+# Problems of the groups that a host is in, instead of a value that one of them sets.
+GROUP_PROBLEMS = re.compile(r"GROUP_(RIVALS|SHADOWED)|DICT_REPLACED|DATACENTER_GROUP|RACK_(GROUP|TWICE)")
 
 
-def with_origin(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem with the group in which the site wrote its value for all its hosts, where it is one group."""
-    if not problem.hosts or OF_HOSTS.fullmatch(problem.code):
+def with_group(problem: Problem, reader: Reader, model: Model) -> Problem:
+    """Return a problem with the group that sets its value for all its hosts, if one group does."""
+    if not problem.hosts or GROUP_PROBLEMS.fullmatch(problem.code):
         return problem
     groups = {_group(host, base(problem.variable), reader, model) for host in problem.hosts}
     group = groups.pop() if len(groups) == 1 else None
@@ -25,12 +25,12 @@ def with_origin(problem: Problem, reader: Reader, model: Model) -> Problem:
 
 
 def _group(host: str, name: str, reader: Reader, model: Model) -> str | None:
-    """Return the group from which a host has a variable; None where that is the host itself, the wiring or -e."""
+    """Return the group that sets a variable of a host; None if the host itself, the project or -e does."""
     value = reader.raw(host).get(name)
     if value is None:
         return None
     for layer in reversed(reader.layers):
         if name in layer.variables and host in model.all_groups.get(layer.group, ()):
-            own = layer.variables[name] == value and written_at(layer.variables[name]) == written_at(value)
-            return layer.group if own and layer.set_by_site(name) else None
+            is_value = layer.variables[name] == value and written_at(layer.variables[name]) == written_at(value)
+            return layer.group if is_value and layer.set_by_site(name) else None
     return None

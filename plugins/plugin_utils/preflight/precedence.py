@@ -1,4 +1,4 @@
-"""Values that a group says and its hosts do not have: another group's goes before it, or the project's is replaced."""
+"""Finds values of a group that its hosts do not get: another group overrides them, or they replace a default."""
 
 from __future__ import annotations
 
@@ -18,128 +18,154 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Re
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import file_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.unused_variables import OF_BROKERS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.unused_variables import BROKER_VARIABLES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
 ORDER = "ansible_group_priority"
-FILES_FIRST = "what stands in group_vars goes before vars of a group in hosts.yml"
 
 
-def shadows(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield values of a group that its hosts do not have, since what is said of more hosts goes before them.
+def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield values of a group that a group with more hosts overrides.
 
-    That a group inside another goes before it is how Ansible is meant, and so is a priority that the site says.
+    A group inside another overrides it, and so does a group with a higher priority: these are intended.
     """
     members = {name: frozenset(hosts) for name, hosts in model.all_groups.items()}
-    everywhere = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
-    for name in everywhere.keys() - {ORDER}:
+    names = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
+    for name in names.keys() - {ORDER}:
         layers = [layer for layer in reader.layers if name in layer.variables]
         if len(layers) < 2 or not any(layer.set_by_site(name) for layer in layers[:-1]):
             continue
         read = _readers(model, name)
-        for weaker, stronger, hosts in _lost(reader, model, name, layers):
+        for weaker, stronger, hosts in _overridden(reader, model, name, layers):
             few, many = members[weaker.group] & read, members[stronger.group] & read
-            meant = weaker.in_files == stronger.in_files and weaker.order[1] != stronger.order[1]
-            if few < many and not meant:
-                yield _shadow(reader, model, name, weaker, stronger, hosts)
+            is_intended = weaker.in_files == stronger.in_files and weaker.order[1] != stronger.order[1]
+            if few < many and not is_intended:
+                yield _shadowed(reader, model, name, weaker, stronger, hosts)
 
 
 def _readers(model: Model, name: str) -> frozenset[str]:
-    """Return the hosts that read a variable; all where that is not known."""
-    found = [
+    """Return the hosts that read a variable; all hosts if that is unknown."""
+    readers = [
         host
         for function in functions().values()
         if any(name in argument_spec(role) for role in function.roles)
-        or (function.name == "kafka" and name in OF_BROKERS)
+        or (function.name == "kafka" and name in BROKER_VARIABLES)
         for host in model.groups[function.name]
     ]
-    return frozenset(found or model.function_hosts)
+    return frozenset(readers or model.function_hosts)
 
 
-def _lost(reader: Reader, model: Model, name: str, layers: list[Layer]) -> list[tuple[Layer, Layer, list[str]]]:
-    """Return what is not the value of a host that reads it, each with what is, and the hosts."""
-    found: dict[tuple[int, int], list[str]] = {}
-    inside = [set(model.all_groups.get(layer.group, ())) for layer in layers]
+def _overridden(reader: Reader, model: Model, name: str, layers: list[Layer]) -> list[tuple[Layer, Layer, list[str]]]:
+    """Return (overridden layer, overriding layer, hosts) of a variable, for the hosts that read it."""
+    hosts_of: dict[tuple[int, int], list[str]] = {}
+    members = [set(model.all_groups.get(layer.group, ())) for layer in layers]
     for host in sorted(_readers(model, name)):
-        own = [number for number, hosts in enumerate(inside) if host in hosts]
+        own = [number for number, hosts in enumerate(members) if host in hosts]
         if len(own) < 2 or reader.raw(host).get(name) != layers[own[-1]].variables[name]:
-            continue  # the host itself says it
+            continue  # the host itself sets it
         for number in own[:-1]:
             if layers[number].set_by_site(name) and layers[number].variables[name] != layers[own[-1]].variables[name]:
-                found.setdefault((number, own[-1]), []).append(host)
-    return [(layers[one], layers[other], hosts) for (one, other), hosts in found.items()]
+                hosts_of.setdefault((number, own[-1]), []).append(host)
+    return [(layers[weaker], layers[stronger], hosts) for (weaker, stronger), hosts in hosts_of.items()]
 
 
-def _shadow(reader: Reader, model: Model, name: str, weaker: Layer, stronger: Layer, hosts: list[str]) -> Problem:
+GROUP_SHADOWED = ProblemKind(
+    "GROUP_SHADOWED",
+    "on {losers} {other} of group {stronger} in {place} overrides it: {reason}",
+    "set {overrides}, which is merged over {name}",
+)
+"""`reason` is a value of REASONS."""
+REASONS = {
+    "name": "of two equal groups, the one with the later name overrides the other",
+    "depth": "that group is deeper in the inventory",
+    "files": "group_vars override the vars of a group in hosts.yml",
+}
+GROUP_SHADOWED_FILE = GROUP_SHADOWED.variant(advice="set it in {file}")
+GROUP_SHADOWED_PRIORITY = GROUP_SHADOWED.variant(
+    advice=f"set it in {{file}}, and set {ORDER}: 10 in vars of {{weaker}} in hosts.yml"
+)
+GROUP_SHADOWED_HOST = GROUP_SHADOWED.variant(advice="set it in the lines of these hosts in hosts.yml, or in host_vars")
+
+
+def _shadowed(reader: Reader, model: Model, name: str, weaker: Layer, stronger: Layer, hosts: list[str]) -> Problem:
     value, other = weaker.variables[name], stronger.variables[name]
-    plain = not isinstance(value, (Mapping, list)) and not is_secret(name, str(value))
-    shown = f"{other}, which" if plain and not isinstance(other, (Mapping, list)) else "what"
-    file = _file(reader, hosts[0], stronger, name)
-    wrong = f"{', '.join(hosts)} {'has' if len(hosts) == 1 else 'have'} {shown} {file} says of group "
-    wrong += f"{stronger.group}: "
+    is_shown = not isinstance(value, (Mapping, list)) and not is_secret(name, str(value))
     if weaker.in_files == stronger.in_files:
-        wrong += "it goes before this by its name" if weaker.order == stronger.order else "its group is further inside"
+        reason = "name" if weaker.order == stronger.order else "depth"
     else:
-        wrong += FILES_FIRST
-    where = tuple(model.all_groups[weaker.group])
-    advice = _advice(model, name, weaker, stronger)
-    return Problem(where, name, "GROUP_SHADOWED", value if plain else None, wrong, advice)
+        reason = "files"
+    return _shadowed_kind(model, name, weaker, stronger).problem(
+        tuple(model.all_groups[weaker.group]),
+        name,
+        value if is_shown else None,
+        losers=hosts,
+        other=f"the value {other}" if is_shown and not isinstance(other, (Mapping, list)) else "the value",
+        stronger=stronger.group,
+        place=_file(reader, hosts[0], stronger, name),
+        reason=REASONS[reason],
+        overrides=f"{name}_overrides",
+        name=name,
+        file=f"group_vars/{weaker.group}.yml",
+        weaker=weaker.group,
+    )
 
 
 def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:
-    """Return the file in which a group says a variable, as seen from the inventory."""
+    """Return the file in which a group sets a variable, relative to the inventory."""
     folder, path = str(reader.raw(host).get("inventory_dir") or ""), file_of(layer.variables[name])
     if path and folder and path.startswith(folder):
         return os.path.relpath(path, folder)
     return path or (f"group_vars/{layer.group}.yml" if layer.in_files else "hosts.yml")
 
 
-def _advice(model: Model, name: str, weaker: Layer, stronger: Layer) -> str:
-    """Return what puts a value before that of more hosts."""
-    over = f"{name}_overrides"
-    if over in model.known:
-        return f"write it as {over}, which is laid over {name}"
-    file = f"group_vars/{weaker.group}.yml"
-    alike = stronger.in_files and stronger.group != "all"
-    after = (*weaker.order, weaker.group) > (*stronger.order, stronger.group)
-    if not alike or after:
-        return f"write it in {file}"
-    if weaker.order[0] == stronger.order[0]:
-        return f"write it in {file}, and {ORDER}: 10 in vars of {weaker.group} in hosts.yml"
-    return "write it in the lines of these hosts in hosts.yml, or in host_vars"
+def _shadowed_kind(model: Model, name: str, weaker: Layer, stronger: Layer) -> ProblemKind:
+    """Return the kind whose advice makes the value of `weaker` override that of `stronger`."""
+    if f"{name}_overrides" in model.known:
+        return GROUP_SHADOWED
+    both_in_files = stronger.in_files and stronger.group != "all"
+    is_later = (*weaker.order, weaker.group) > (*stronger.order, stronger.group)
+    if not both_in_files or is_later:
+        return GROUP_SHADOWED_FILE
+    return GROUP_SHADOWED_PRIORITY if weaker.order[0] == stronger.order[0] else GROUP_SHADOWED_HOST
 
 
 @cache
-def _by_keys() -> dict[str, Mapping[str, Any]]:
-    """Return the dicts of the wiring of which it takes single keys: without one of them nothing works."""
+def _dicts_read_by_key() -> dict[str, Mapping[str, Any]]:
+    """Return the project's default dicts from which templates of the project read single keys, which must exist."""
     plain = {name: value for name in project_variables() if isinstance(value := project_value(name), Mapping)}
-    told = " ".join(text for name in project_variables() for text in texts(project_value(name)))
-    return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]", told)}
+    templates = " ".join(text for name in project_variables() for text in texts(project_value(name)))
+    return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]", templates)}
 
 
-def replaced(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield dicts of the project that a site says anew with less in them."""
+DEFAULTS_REPLACED = ProblemKind(
+    "DEFAULTS_REPLACED", "it replaces the project's dict and does not contain {missing}", "add {entries}"
+)
+DEFAULTS_REPLACED_SINGLE = DEFAULTS_REPLACED.variant(advice="set {variables} instead, or add {entries}")
+
+
+def replaced_defaults(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield the dicts of the project that a site sets without all of their keys."""
     for host in model.function_hosts:
-        for name, ours in _by_keys().items():
+        for name, default in _dicts_read_by_key().items():
             value = reader.raw(host).get(name)
-            if isinstance(value, Mapping) and (lacking := [key for key in ours if key not in value]):
-                wrong = f"it takes the place of the project's, and lacks {', '.join(lacking)}"
+            if isinstance(value, Mapping) and (missing := [key for key in default if key not in value]):
+                of_keys = {key: f"{{{{ {name}.{key} }}}}" for key in value}
                 single = {
-                    word: value[key]
-                    for key in value
-                    for word in project_variables()
-                    if project_value(word) == f"{{{{ {name}.{key} }}}}"
+                    variable: value[key]
+                    for key, template in of_keys.items()
+                    for variable in project_variables()
+                    if project_value(variable) == template
                 }
-                whole = f"add {', '.join(f'{key}: {_text(ours[key])}' for key in lacking)}"
-                alone = ", ".join(f"{word}: {said}" for word, said in sorted(single.items()))
-                advice = f"write {alone} instead, or {whole}" if single else whole
-                yield Problem((host,), name, "DEFAULTS_REPLACED", None, wrong, advice)
+                variables = [f"{variable}: {setting}" for variable, setting in sorted(single.items())]
+                entries = [f"{key}: {_text(default[key])}" for key in missing]
+                kind = DEFAULTS_REPLACED_SINGLE if single else DEFAULTS_REPLACED
+                yield kind.problem((host,), name, missing=missing, variables=variables, entries=entries)
 
 
 def _text(value: Any) -> str:
-    """Return a value as YAML reads it again: a text that looks like a number in quotes."""
+    """Return a value as YAML: a text that looks like a number is quoted."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
     return f'"{value}"' if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) else str(value)

@@ -1,4 +1,4 @@
-"""Mistakes that are the other side of one that is said better: both are mended by one word."""
+"""Drops problems that another problem explains: one correction solves both."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import base
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import SECRETLESS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.yaml_numbers import NUMBER_OTHER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# By the code that follows, the codes from which it does, wherever they are said: of jobs, which run on other hosts.
+# By code, the codes that explain it, on any hosts: jobs run on other hosts than brokers.
 ANYWHERE: Mapping[str, tuple[str, ...]] = {
-    "JOB_LISTENER": ("BROKERS_LISTENER",),  # one for clients, or one without a login
-    "DATABASE_USER_OWNS": ("DATABASE_OWNER",),  # a database that several own is the job's too
+    "JOB_LISTENER": ("BROKERS_LISTENER",),  # the brokers use a listener of clients, or one without a login
+    "DATABASE_USER_OWNS": ("DATABASE_OWNER",),  # a database with several owners belongs to the job too
 }
-# The same, said of the same hosts, or of the whole site.
-OF_HOSTS: Mapping[str, tuple[str, ...]] = {
-    "ADDRESS_RESERVED": ("NETWORK_ELSEWHERE",),  # the last of a network that is too small
-    "CERTIFICATE_NAMES": ("CERTIFICATE_DUPLICATE",),  # those of the other one
+# The same, if both have a host in common, or one is of the whole inventory.
+SAME_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "ADDRESS_RESERVED": ("NETWORK_ELSEWHERE",),  # the last address of a network that is too small
+    "CERTIFICATE_NAMES": ("CERTIFICATE_DUPLICATE",),  # the names of the other certificate
     "CERTIFICATE_UNTRUSTED": ("CERTIFICATE_DUPLICATE",),
     "HEAP_LARGE": ("HEAP_MEMORY",),
     "INTERNAL_TOPICS_DIFFER": ("PROPERTY_TWICE",),
@@ -26,25 +26,25 @@ OF_HOSTS: Mapping[str, tuple[str, ...]] = {
     "PRINCIPAL_NOT_SUPER": ("CERTIFICATE_DUPLICATE",),
     "STORE_GROUP": ("CERTIFICATE_DUPLICATE",),
     "RACK_UNEVEN": ("DATACENTER_GROUP", "LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
-    # The one group for each datacenter has another number.
+    # With one group for each datacenter, a wrong group changes the number of groups.
     "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_MIXED", "ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
     "ZOOKEEPER_GROUPS_MISSING": ("DATACENTER_MISSING",),
     "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_MIXED", "ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
-    # The brokers' listener is one for clients, or one without a login.
+    # The brokers use a listener of clients, or one without a login.
     "FIREWALL_PEER": ("BROKERS_LISTENER",),
-    # The file of which is the brokers', or whose CA these trust.
+    # Its file is that of the brokers, or the brokers trust its CA.
     "LISTENER_CLIENT_CA": ("BROKERS_LISTENER", "CERTIFICATE_DUPLICATE", "CLIENTS_TRUSTED"),
     "LISTENER_NETWORK": ("BROKERS_LISTENER",),
 }
-# The same, said of the same entry or setting.
-OF_ENTRY: Mapping[str, tuple[str, ...]] = {
+# The same, if both are of the same entry or setting.
+SAME_ENTRY: Mapping[str, tuple[str, ...]] = {
     "CLIENTS_TRUSTED": ("AUTHORITY_NONE",),
     "DICT_REPLACED": ("GROUP_SHADOWED",),
     "GROUP_RIVALS": ("GROUP_SHADOWED",),
     "JOB_ACL": ("JOB_CONFIG",),
-    "VARIABLE_UNREAD": ("GROUP_SHADOWED",),  # of a group that has brokers too: it is there for them
-    # What one broker says otherwise than the others is mended with that.
+    "VARIABLE_UNREAD": ("GROUP_SHADOWED",),  # of a group that also has brokers, which read it
+    # One broker has another value than the others: correcting that solves both.
     "MIN_ISR_ONE": ("PROPERTY_TWICE", "BROKERS_DIFFER"),
     "MIN_ISR_EQUAL": ("PROPERTY_TWICE", "BROKERS_DIFFER"),
     "MIN_ISR_TOO_HIGH": ("BROKERS_DIFFER",),
@@ -57,40 +57,40 @@ OF_ENTRY: Mapping[str, tuple[str, ...]] = {
 # Mistakes in a grant that explain why a job of its user has no permission. GRANT_LACKS (a consumer without a group)
 # explains a missing permission on a group only.
 GRANTS = ("GRANT_BESIDE", "GRANT_EMPTY", "GRANT_LACKS", "GRANT_STAR", "GRANT_VERBS")
-# What is counted of datacenters, where a host is in the groups of two of them.
-OF_PLACES = re.compile(
+# Problems that count datacenters and racks: wrong if a host is in the groups of two datacenters.
+PLACES = re.compile(
     r"ADDRESS_OUTSIDE|DATACENTER_(MISSING|WITHOUT_ZOOKEEPER)|LAYOUT_DATACENTERS|MIN_ISR_(STOPS|TOO_LOW)|PROMISE_UNKEPT"
     r"|RACK_(IN_TWO_DATACENTERS|ODD|UNEVEN)|TOPIC_DATACENTER_\w+|ZOOKEEPER_(DATACENTER_MAJORITY|GROUP\w*|INDISPENSABLE)"
 )
-# The same, said of the same value.
-OF_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}
+# The same, if both have the same value.
+SAME_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}
 
 
-def follows(problem: Problem, found: Iterable[Problem]) -> bool:
-    """Tell whether another of the problems found is said better, and mended by the same word."""
-    return any(_follows(problem, other) for other in found)
+def is_explained(problem: Problem, problems: Iterable[Problem]) -> bool:
+    """Tell whether another problem explains a problem, so that one correction solves both."""
+    return any(_explains(other, problem) for other in problems)
 
 
-def _follows(problem: Problem, other: Problem) -> bool:
+def _explains(other: Problem, problem: Problem) -> bool:
     if other.warning and not problem.warning:
-        return False  # a risk that is accepted hides none that is not
+        return False  # an accepted risk hides no error
     together = not (problem.hosts and other.hosts and set(problem.hosts).isdisjoint(other.hosts))
     if other.code in ANYWHERE.get(problem.code, ()):
         return True
-    if other.code in OF_HOSTS.get(problem.code, ()):
+    if other.code in SAME_HOSTS.get(problem.code, ()):
         return together
-    if other.code in OF_ENTRY.get(problem.code, ()):
+    if other.code in SAME_ENTRY.get(problem.code, ()):
         return together and _inside(other.variable, problem.variable)
-    if other.code in OF_VALUE.get(problem.code, ()):
+    if other.code in SAME_VALUE.get(problem.code, ()):
         return bool(problem.value == other.value)
     pair = (problem.code, other.code)
-    if pair in (("LIMIT_MEANT", "PROPERTY_ORDER"), ("PROPERTY_ORDER", "LIMIT_MEANT")):  # the warning is in the other
+    if pair in (("LIMIT_MEANT", "PROPERTY_ORDER"), ("PROPERTY_ORDER", "LIMIT_MEANT")):  # the error explains the warning
         return together and problem.variable == other.variable and (problem.warning or pair[0] == "PROPERTY_ORDER")
-    if other.code == "NUMBER_OTHER" != problem.code:  # of the number that YAML makes of it
-        one, two = (re.sub(r"[\[\].]+", ".", found.variable).strip(".") for found in (problem, other))
-        return together and one == two and str(problem.value) == str(other.details["number"])
+    if other.code == NUMBER_OTHER.code != problem.code:  # a problem of the number that YAML reads
+        place, other_place = (re.sub(r"[\[\].]+", ".", item.variable).strip(".") for item in (problem, other))
+        return together and place == other_place and str(other.details.get("number")) == str(problem.value)
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
-        return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
+        return together and problem.value == "PLAINTEXT"  # the profile makes every listener plaintext
     if pair == ("MIN_ISR_TOO_LOW", "RACK_TOO_MANY"):
         replicas = other.details.get("replicas")
         return replicas is not None and 2 * int(problem.value) > replicas + replicas % 2
@@ -101,18 +101,18 @@ def _follows(problem: Problem, other: Problem) -> bool:
         return together and _inside(other.variable, problem.variable) and topic == str(other.value)
     if problem.code == "JOB_ACL" and other.code in GRANTS:
         user, resource = problem.details.get("user"), problem.details.get("resource")
-        explained = resource == "group" if other.code == "GRANT_LACKS" else resource is not None
-        return explained and other.variable.startswith(f"kafka_users[{user}].grants[")
-    if other.code == "DATACENTER_GROUP" and "other_group" in other.details:  # the host is in groups of two datacenters
-        return bool(OF_PLACES.fullmatch(problem.code)) or (
-            pair[0] == pair[1] and together and "other_group" not in problem.details
+        has_grant = resource == "group" if other.code == "GRANT_LACKS" else resource is not None
+        return has_grant and other.variable.startswith(f"kafka_users[{user}].grants[")
+    if other.code == "DATACENTER_GROUP" and other.details.get("groups"):
+        return bool(PLACES.fullmatch(problem.code)) or (
+            pair[0] == pair[1] and together and not problem.details.get("groups")
         )
     if pair == ("NOT_COMPUTED", "USER_CREDENTIAL"):
-        name = SECRETLESS.search(problem.message)
-        return name is not None and other.variable.startswith(f"kafka_users[{name[1]}]")
+        user = problem.details.get("user_without_password")
+        return bool(user) and other.variable.startswith(f"kafka_users[{user}]")
     return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
 
 
-def _inside(one: str, other: str) -> bool:
-    """Tell whether two places are one, or one is in the other."""
-    return one.startswith(other) or other.startswith(one)
+def _inside(place: str, other: str) -> bool:
+    """Tell whether two places are the same, or one contains the other."""
+    return place.startswith(other) or other.startswith(place)

@@ -1,79 +1,111 @@
-"""Templates that fail: where they stand, and what is wrong with them, in the words of people."""
+"""Explains templates that fail: where they are, and what is wrong, without the words of Python."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import NOT_COMPUTED, NOT_COMPUTED_ENCRYPTED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import Standing, texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.parent_problems import PLUGIN
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
-SECRETLESS = re.compile(r"(\S+) of kafka_users has no password")
-LOOP = re.compile(r"Recursive loop")
-NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
+LOGIN_PASSWORD = ProblemKind(
+    "LOGIN_PASSWORD",
+    "logs in as {user_without_password}, which has no password (credential: false)",
+    "give the user a password in kafka_users, or log in as another user",
+)
+LOGIN_UNKNOWN = ProblemKind(
+    "LOGIN_UNKNOWN",
+    "{users} has no user of this name; it has {others}",
+    "correct the name, or declare the user",
+)
+NOT_COMPUTED_HOST = NOT_COMPUTED.variant(message="not a host of the inventory")
+NOT_COMPUTED_HOST_NEAR = NOT_COMPUTED_HOST.variant(advice="did you mean {near}?")
+NOT_COMPUTED_HOST_NAME = NOT_COMPUTED_HOST.variant(advice="correct the name")
+NOT_COMPUTED_LOOP = NOT_COMPUTED.variant(message="cannot be computed: it depends on itself")
+NOT_COMPUTED_PLUGIN = NOT_COMPUTED.variant(
+    message="cannot be computed: {plugin} does not accept its input",
+    advice="correct the variables that it uses: {variables}",
+)
+IN_FILE = {
+    kind: kind.variant(advice="correct it in {file}")
+    for kind in (NOT_COMPUTED, NOT_COMPUTED_ENCRYPTED, NOT_COMPUTED_HOST, NOT_COMPUTED_LOOP)
+}
 
 
 def file_of(value: Any) -> str | None:
-    """Return the file that a value is written in, None where that is not known."""
+    """Return the file that sets a value; None if it is unknown."""
     if path := written_in(value):
         return path
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     return next((path for item in items if (path := file_of(item))), None)
 
 
-def worded(problem: Problem, standing: Standing) -> Problem:
-    """Return a template that fails with the file in which it stands, and without what is Python's."""
-    if problem.code != "NOT_COMPUTED":
+def explain(problem: Problem, standing: Standing) -> Problem:
+    """Return a problem with the reason for which a template fails, and the site's file in the advice.
+
+    Any other problem is returned as it is.
+    """
+    if problem.code != NOT_COMPUTED.code:
         return problem
-    raw = standing.raw(problem.hosts[0])
+    raw, details = standing.raw(problem.hosts[0]), problem.details
     path = file_of(raw.get(problem.variable))
-    own = path if path and not path.startswith(str(FOLDER)) else None
-    wrong, advice = problem.message.rstrip("."), f"correct it in {own}" if own else problem.advice
-    if found := SECRETLESS.search(wrong):
-        wrong = f"logs in as {found[1]}, who has no password (credential: false)"
-        advice = "give the user a password in kafka_users, or log in as another"
-        place = _of_the_login(problem, raw, found[1])
-        return replace(problem, code="LOGIN_PASSWORD", variable=place, message=wrong, advice=advice)
-    if nobody := NOBODY.search(wrong):
-        users, name, others = nobody.groups()
-        place = _of_the_login(problem, raw, name)
-        wrong = f"no user of {users} has this name; they are {others.rstrip('.')}"
-        advice = "correct the name, or declare the user"
-        return replace(problem, code="LOGIN_UNKNOWN", variable=place, value=name, message=wrong, advice=advice)
-    if host := NO_HOST.search(wrong):
-        on = standing.on(problem.hosts[0], problem.variable)
-        listed = (name for name in on if isinstance(raw.get(name), list) and host[1] in raw[name])
-        place, near = next(listed, problem.variable), nearest(host[1], raw["groups"]["all"])
-        advice = f"did you mean {near}?" if near else advice if place == problem.variable else "correct the name"
-        return replace(problem, variable=place, value=host[1], message="no host of the inventory", advice=advice)
-    if LOOP.search(wrong):
-        wrong = "cannot be computed: it stands on itself"
-    if plugin := PLUGIN.search(wrong):
-        names = [name for name in standing.on(problem.hosts[0], problem.variable) if name in raw]
-        wrong = f"cannot be computed: {plugin.group(1)} does not take what it is given"
-        advice = f"correct what it stands on: {', '.join(name for name in names if name != problem.variable)}"
-    return replace(problem, message=wrong, advice=advice)
+    file = path if path and not path.startswith(str(FOLDER)) else None
+    if details["user_without_password"]:
+        place = _place_of_login(problem, raw, details["user_without_password"])
+        return LOGIN_PASSWORD.instead_of(problem, variable=place)
+    if details["unknown_user"]:
+        users, name, others = details["unknown_user"]
+        place = _place_of_login(problem, raw, name)
+        return LOGIN_UNKNOWN.instead_of(problem, variable=place, value=name, users=users, others=others)
+    if details["unknown_host"]:
+        return _unknown_host(problem, standing, file)
+    if details["is_recursive"]:
+        return _in_file(NOT_COMPUTED_LOOP, file).instead_of(problem, file=file)
+    if details["plugin"]:
+        used = standing.on(problem.hosts[0], problem.variable)
+        variables = [name for name in used if name in raw and name != problem.variable]
+        return NOT_COMPUTED_PLUGIN.instead_of(problem, variables=variables)
+    kind = NOT_COMPUTED_ENCRYPTED if details["is_encrypted"] else NOT_COMPUTED
+    return _in_file(kind, file).instead_of(problem, file=file)
 
 
-def _of_the_login(problem: Problem, raw: Mapping[str, Any], user: str) -> str:
-    """Return where in a value a user's login is asked for; the value itself where that is not seen."""
-    named = re.compile(rf"_login\(\s*['\"]{re.escape(user)}['\"]")
-    return _place(problem.variable, raw.get(problem.variable), named) or problem.variable
+def _in_file(kind: ProblemKind, file: str | None) -> ProblemKind:
+    """Return a kind whose advice names the file, if it is known."""
+    return IN_FILE[kind] if file else kind
 
 
-def _place(name: str, value: Any, named: re.Pattern[str]) -> str | None:
-    """Return the place in a value whose template has a text."""
+def _unknown_host(problem: Problem, standing: Standing, file: str | None) -> Problem:
+    """Return the problem of a template that uses a host that is not in the inventory: at the list that names it."""
+    raw, host = standing.raw(problem.hosts[0]), problem.details["unknown_host"]
+    used = standing.on(problem.hosts[0], problem.variable)
+    lists = (name for name in used if isinstance(raw.get(name), list) and host in raw[name])
+    place, near = next(lists, problem.variable), nearest(host, raw["groups"]["all"])
+    if near:
+        kind = NOT_COMPUTED_HOST_NEAR
+    else:
+        kind = _in_file(NOT_COMPUTED_HOST, file) if place == problem.variable else NOT_COMPUTED_HOST_NAME
+    return kind.instead_of(problem, variable=place, value=host, near=near, file=file)
+
+
+def _place_of_login(problem: Problem, raw: Mapping[str, Any], user: str) -> str:
+    """Return the place in a value that uses the login of a user; the variable itself if none is found."""
+    pattern = re.compile(rf"_login\(\s*['\"]{re.escape(user)}['\"]")
+    return _place(problem.variable, raw.get(problem.variable), pattern) or problem.variable
+
+
+def _place(name: str, value: Any, pattern: re.Pattern[str]) -> str | None:
+    """Return the first place in a value whose template matches a pattern."""
     if isinstance(value, str):
-        return name if any(named.search(text) for text in texts(value)) else None
-    found = (_place(f"{name}.{key}", item, named) for key, item in value.items()) if isinstance(value, Mapping) else ()
+        return name if any(pattern.search(text) for text in texts(value)) else None
+    places = (
+        (_place(f"{name}.{key}", item, pattern) for key, item in value.items()) if isinstance(value, Mapping) else ()
+    )
     if isinstance(value, (list, tuple)):
         keys = [item.get("name", number) if isinstance(item, Mapping) else number for number, item in enumerate(value)]
-        found = (_place(f"{name}[{key}]", item, named) for key, item in zip(keys, value, strict=True))
-    return next((place for place in found if place), None)
+        places = (_place(f"{name}[{key}]", item, pattern) for key, item in zip(keys, value, strict=True))
+    return next((place for place in places if place), None)

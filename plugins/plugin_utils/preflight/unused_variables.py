@@ -1,4 +1,4 @@
-"""Variables that are written where no function of the host reads them."""
+"""Finds variables of hosts whose functions do not read them, and values that a template misreads."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import VARIABLE_SUSPECT
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
 
-# Words of the site that playbooks take from a broker.
-OF_BROKERS = (
+# Site variables that playbooks read from a broker.
+BROKER_VARIABLES = (
     "kafka_acls",
     "kafka_cluster_id",
     "kafka_dynamic_config",
@@ -26,85 +26,99 @@ OF_BROKERS = (
     "kafka_topics",
     "kafka_users",
 )
-LIVE = {"hostvars", "groups", "vars"}  # of the run
+RUN_VARIABLES = {"hostvars", "groups", "vars"}
 VARIABLE_SUSPECT_DICT = VARIABLE_SUSPECT.variant(
     message="nothing of this project reads a dict of this name: each input is a variable of its own",
     advice="write {name}_{key}: ... and so on",
 )
 
 
-def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield switches that are written as a text, and false, where a template of the site takes any text for true."""
+BOOLEAN_TEXT = ProblemKind(
+    "BOOLEAN_TEXT",
+    "a text, but {variable_of_site} treats any text as true: it does not use `{switch} | bool`",
+    "write it without quotes",
+)
+
+
+def text_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Yield switches that are a text such as 'false' where a template of the site treats any text as true."""
     for host in model.function_hosts:
         for name in sorted(switches() & raw[host].keys()):
             value = raw[host][name]
             if not isinstance(value, str) or switch(value) is not False:
                 continue
-            unread = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
-            for variable in sorted(raw[host].keys() & model.names[host] - project_variables() - LIVE):
-                if any(unread.search(text) for text in texts(raw[host][variable])):
-                    wrong = f"a text, and {variable} takes any text for true: it does not read {name} | bool"
-                    yield Problem((host,), name, "BOOLEAN_TEXT", repr(str(value)), wrong, "write it without quotes")
+            without_bool = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
+            for variable in sorted(raw[host].keys() & model.names[host] - project_variables() - RUN_VARIABLES):
+                if any(without_bool.search(text) for text in texts(raw[host][variable])):
+                    shown = repr(str(value))
+                    yield BOOLEAN_TEXT.problem((host,), name, shown, variable_of_site=variable, switch=name)
 
 
 @cache
 def switches() -> frozenset[str]:
-    """Return the names of all inputs and words of the site that are true or false."""
+    """Return the names of all role inputs and site variables of type bool."""
     specs = [site_words(), *(argument_spec(role) for role in set(role_of().values()))]
     return frozenset(name for spec in specs for name, option in spec.items() if option.get("type") == "bool")
 
 
-def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield inputs of roles that are written for hosts which do not get the role.
+VARIABLE_UNREAD = ProblemKind(
+    "VARIABLE_UNREAD",
+    "the host is not in group {function}, so nothing reads it there",
+    "set it for group {function}, or remove it",
+)
 
-    What is written for all hosts is left out: some host that does not get the role either has another value, or none.
-    `raw` are the variables of all hosts as they are written.
+
+def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Yield inputs of roles that are set for hosts without the role.
+
+    A value that every host without the role has is no problem: it is set for all hosts. `raw` are the variables of all
+    hosts as written.
     """
     for function in functions().values():
         readers = model.groups[function.name]
         others = [host for host in model.function_hosts if host not in readers] if readers else []
         shared = {role for other in functions().values() if other is not function for role in other.roles}
         for role in sorted(set(function.roles) - shared):
-            for name in (*argument_spec(role), *(OF_BROKERS if function.name == "kafka" else ())):
+            for name in (*argument_spec(role), *(BROKER_VARIABLES if function.name == "kafka" else ())):
                 known: list[Any] = []
                 for host in readers:
                     if name in raw[host] and not any(raw[host][name] is value for value in known):
                         known.append(raw[host][name])
-                found = [host for host in others if name in model.names[host] and raw[host][name] not in known]
-                if known and len(found) == len(others):
+                hosts = [host for host in others if name in model.names[host] and raw[host][name] not in known]
+                if known and len(hosts) == len(others):
                     continue
-                for host in found:
-                    if _named(raw[host], model.names[host] - project_variables(), name):
-                        continue
-                    wrong = f"the host is not in group {function.name}, so nothing reads it there"
-                    advice = f"write it for group {function.name}, or take it out"
-                    yield Problem((host,), name, "VARIABLE_UNREAD", None, wrong, advice)
+                for host in hosts:
+                    if not _is_used(raw[host], model.names[host] - project_variables(), name):
+                        yield VARIABLE_UNREAD.problem((host,), name, function=function.name)
 
 
-def unread_names(found: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Leave out what is said of a name that is nobody's, where a template of the site reads it: it is its own."""
-    for problem in found:
-        hosts = problem.hosts if problem.code == "VARIABLE_SUSPECT" else ()
-        if not any(_named(raw[host], model.names[host] - project_variables(), problem.variable) for host in hosts):
+def without_used_names(
+    problems: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model
+) -> Iterator[Problem]:
+    """Yield problems without those of unknown names that a template of the site uses: these are the site's own."""
+    for problem in problems:
+        hosts = problem.hosts if problem.code == VARIABLE_SUSPECT.code else ()
+        if not any(_is_used(raw[host], model.names[host] - project_variables(), problem.variable) for host in hosts):
             yield problem
 
 
-def mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield mappings that are called as a function or a role, but for words of the site: inputs stand by themselves."""
+def role_mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Yield mappings with the name of a function or a role: inputs are separate variables (kafka_heap)."""
     known = {*functions(), *role_of().values(), *(function.prefix for function in functions().values())}
     known -= site_words().keys()
     for host in model.function_hosts:
         for name in sorted(known & raw[host].keys() & model.names[host]):
             value = raw[host][name]
-            asked = re.compile(rf"(?<![\w.'\"]){name}\b")  # not millrace.kafka, nor groups['kafka']
-            own = model.names[host] - project_variables() - LIVE
-            read = any(asked.search(text) for other in own & raw[host].keys() for text in texts(raw[host][other]))
-            if isinstance(value, Mapping) and value and not read:
+            pattern = re.compile(rf"(?<![\w.'\"]){name}\b")  # neither millrace.kafka nor groups['kafka']
+            own = model.names[host] - project_variables() - RUN_VARIABLES
+            is_used = any(pattern.search(text) for other in own & raw[host].keys() for text in texts(raw[host][other]))
+            if isinstance(value, Mapping) and value and not is_used:
                 key = next(iter(value))
                 yield VARIABLE_SUSPECT_DICT.problem((host,), name, name=name, key=key)
 
 
-def _named(raw: Mapping[str, Any], written: frozenset[str], name: str) -> bool:
-    """Tell whether a template that the site wrote reads a variable of the host."""
-    asked = re.compile(rf"\b{re.escape(name)}\b")
-    return any(asked.search(text) for other in written & raw.keys() - {name, *LIVE} for text in texts(raw[other]))
+def _is_used(raw: Mapping[str, Any], names: frozenset[str], name: str) -> bool:
+    """Tell whether a template in one of the site's variables uses a variable of the host."""
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    others = names & raw.keys() - {name, *RUN_VARIABLES}
+    return any(pattern.search(text) for other in others for text in texts(raw[other]))

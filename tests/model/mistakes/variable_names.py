@@ -32,7 +32,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "VARIABLE_UNREAD",
         "group zookeeper/kafka_heap",
-        "write it for group kafka",
+        "set it for group kafka",
         variables={"zookeeper": {"kafka_heap": "1g"}},
     ),
     Mistake(
@@ -96,7 +96,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "INVENTORY_FAMILY",
         "the whole inventory",
-        "give one of them",
+        "pass one of them",
         files={"west/hosts.yml": "kafka: {hosts: {west-kafka1: {kafka_broker_id: 1}}}\n"},
     ),
     # Secrets
@@ -117,7 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DICT_REPLACED",
         "dc1-kafka2/kafka_config_overrides",
-        "repeat there what of it is meant",
+        "repeat there the keys that you need",
         variables={
             "kafka": {"kafka_config_overrides": {"num.io.threads": 16, "num.network.threads": 8}},
             "dc1-kafka2": {"kafka_config_overrides": {"num.io.threads": 12}},
@@ -126,20 +126,20 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "GROUP_SHADOWED",
         "group rack_b/kafka_heap",
-        "write it in group_vars/rack_b.yml",
+        "set it in group_vars/rack_b.yml",
         hosts={"      vars: {rack: b}": "      vars: {rack: b, kafka_heap: 1g}"},
         variables=kafka(kafka_heap="512m"),
     ),
     Mistake(
         "DEFAULTS_REPLACED",
         "group all/product_versions",
-        "write kafka_version: 3.9.1 instead",
+        "set kafka_version: 3.9.1 instead",
         variables={"all": {"product_versions": {"kafka": "3.9.1"}}},
     ),
     Mistake(
         "GROUP_RIVALS",
         "dc1-kafka2/site_firewall_rules",
-        "write it for one of the two",
+        "set it in one of the two groups",
         variables={
             "kafka": {"site_firewall_rules": [{"port": 9100, "from": ["198.18.7.1"]}]},
             "rack_b": {"site_firewall_rules": [{"port": 9101, "from": ["198.18.7.2"]}]},
