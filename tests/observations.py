@@ -56,8 +56,9 @@ def digest(layout: Layout) -> str:
     """Return a name of the facts that a survival table is computed from: what was seen of others is not of it."""
     facts = asdict(layout)
     for server in facts["servers"]:
-        if server["told"] is None:  # what most layouts do not say is in no name
-            del server["told"]
+        connects_to = server.pop("connects_to")
+        if connects_to is not None:  # most layouts leave it out, and `told` is its name in digests that were written
+            server["told"] = connects_to
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=sorted).encode()).hexdigest()[:16]
 
 

@@ -168,7 +168,7 @@ def findings(found: Sequence[Text]) -> Iterator[str]:
     for text in found:
         place = f"{text.file}:{text.line}"
         for match in PHRASE.finditer(text.words):
-            if match[0] == text.words.strip():
+            if text.kind == "cell" and match[0] == text.words.strip():
                 continue  # a cell that is this one word, as under "who acts"
             hint = HINTS[next(number for number, group in enumerate(match.groups()) if group)]
             yield f'{place}: [word] "{match[0]}" in a {text.kind}: {hint}'

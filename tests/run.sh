@@ -20,6 +20,7 @@ lint() {
     packaging lab/up.py lab/wordcount.py lab/orders.py \
     tests/*.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
+  python tests/plain_words.py
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   # With site.yml come the layers; what lab, molecule and tests hold is run.
   ansible-lint --offline --strict --profile production roles playbooks/*.yml meta
