@@ -1,7 +1,4 @@
-"""Run the module host_probe, and note what only the control node knows.
-
-When it asked, and from which address it reaches the host.
-"""
+"""Runs the module host_probe, and adds what only the control node knows: when it asked, and its own address."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 
 
 def source(address: str) -> str:
-    """Return the address from which this machine reaches another, '' where no way leads there; nothing is sent."""
+    """Return the address from which this machine reaches another one, '' without a route; nothing is sent."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as unsent:
         try:
             unsent.connect((address, 9))
@@ -25,10 +22,7 @@ def source(address: str) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Adds to the probe: `asked`, the control node's time (seconds since 1970) before and after.
-
-    `control_node`, its address towards each.
-    """
+    """Adds `asked`, the time of the control node before and after the call, and `control_node`, its addresses."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""

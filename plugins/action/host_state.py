@@ -1,4 +1,4 @@
-"""Run the module host_state, and say each 10 s which units systemd is stopping or starting."""
+"""Runs the module host_state, and reports every 10 s which units systemd is stopping or starting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 
 
 def waited_for(options: Mapping[str, Any]) -> str:
-    """Return what a call may wait for, of its `units`, each `{name, state}`; files where there are none."""
+    """Return what a call may wait for: its `units`, each `{name, state}`, or files if there are none."""
     verbs: dict[str, list[str]] = {}
     for unit in options.get("units") or []:
         verbs.setdefault(VERBS.get(str(unit.get("state")), "starts"), []).append(str(unit.get("name")))
@@ -22,6 +22,6 @@ def waited_for(options: Mapping[str, Any]) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""
 
     run = run_reporting(waited_for)

@@ -1,4 +1,4 @@
-"""Send archives that a host lacks: verified on the control node, then unpacked by the module of the same name."""
+"""Sends archives that a host does not have: verified on the control node, unpacked by the module of the same name."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import Arc
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Ask the host what it lacks; send only that. Option `installed` is {directory.
-
-    SHA-512} where a probe of this run has asked already.
-    """
+    """Sends only the archives that the host does not have; `installed` is {directory: SHA-512} of an earlier probe."""
 
     TRANSFERS_FILES = True
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result; changed where an archive was unpacked."""
+        """Return the module's result; changed if an archive was unpacked."""
         super().run(tmp, task_vars)
         archives = [dict(archive) for archive in self._task.args["archives"]]
         try:
@@ -41,7 +38,7 @@ class ActionModule(OnceForEachTask, ActionBase):
     def send(
         self, archives: list[dict[str, Any]], missing: set[str], task_vars: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Upload the missing archives and have them unpacked."""
+        """Upload the missing archives, and run the module to unpack them."""
         folder = self._make_tmp_path()
         try:
             for number, archive in enumerate(archives):

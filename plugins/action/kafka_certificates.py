@@ -1,4 +1,4 @@
-"""Run the module kafka_certificates, and say each 10 s that it waits."""
+"""Runs the module kafka_certificates, and reports every 10 s that it waits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_re
 
 
 class ActionModule(ActionBase):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""
 
     run = run_reporting(lambda _: "until every listener serves what is on its disk")

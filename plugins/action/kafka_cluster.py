@@ -1,4 +1,4 @@
-"""Run the module kafka_cluster, and say each 10 s what a Kafka cluster lacks while it waits."""
+"""Runs the module kafka_cluster, and reports every 10 s what the cluster is missing while it waits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_in
 
 
 class ActionModule(AsksKafka):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""
 
     run = run_in_parts

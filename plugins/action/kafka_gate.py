@@ -1,4 +1,4 @@
-"""Run the module kafka_gate, and say each 10 s what keeps the gate closed."""
+"""Runs the module kafka_gate, and reports every 10 s what keeps the gate closed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_in
 
 
 class ActionModule(AsksKafka):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""
 
     run = run_in_parts

@@ -1,4 +1,4 @@
-"""Run the module kafka_live_config, in a fork of this process where the control node itself runs it."""
+"""Runs the module kafka_live_config, in a fork of this process if it runs on the control node."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import A
 
 
 class ActionModule(AsksKafka):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""

@@ -1,4 +1,4 @@
-"""Run the module zookeeper_ensemble, and say each 10 s what an ensemble lacks while it waits."""
+"""Runs the module zookeeper_ensemble, and reports every 10 s what the ensemble is missing while it waits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_in
 
 
 class ActionModule(RunsHere):
-    """The module's options and answer are this action's."""
+    """Has the options and the result of the module."""
 
     run = run_in_parts

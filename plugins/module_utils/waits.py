@@ -1,7 +1,4 @@
-"""Waits in parts: a module says nothing while it runs, so it returns now and then, and is called again.
-
-No Ansible import.
-"""
+"""Waits in parts: a module cannot report while it runs, so it returns now and then, and is called again."""
 
 from __future__ import annotations
 
@@ -11,56 +8,56 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-# Options of a module that waits; its action gives them (plugin_utils/waits.py).
+# Options of a module that waits, set by its action (plugin_utils/waits.py).
 OPTIONS: dict[str, Any] = {"pause": {"type": "int", "default": 0}, "waited": {"type": "dict", "default": {}}}
 TICK = 0.2
 SILENT = 60.0
-"""Seconds for which nobody may answer before that ends a run that goes on in parts."""
+"""Seconds without any answer after which a wait in parts fails."""
 
 Lacking = Mapping[str, Sequence[str]]
-"""What is not whole, by kind."""
+"""What a cluster or an ensemble is missing, by kind."""
 
 
 class Wait:
-    """One wait of `timeout` seconds, of which this call of the module may take `pause` (0: all)."""
+    """One wait of `timeout` seconds, of which this call of the module may use `pause` (0: all)."""
 
     def __init__(self, timeout: float, pause: float = 0, begun: float | None = None) -> None:
-        """`begun` is when the first part of it began, by the clock `now`, which all processes of a machine share."""
+        """`begun` is when its first part began, by the clock `now`, which all processes of a machine share."""
         self.timeout, self.begun = timeout, now() if begun is None else begun
         self.part = min(pause or timeout, max(0.0, self.left()))
 
     def left(self) -> float:
-        """Return how many seconds of it are left, less than 0 where it is over."""
+        """Return the remaining seconds, negative if the wait is over."""
         return self.begun + self.timeout - now()
 
 
 def now() -> float:
-    """Return seconds of a clock that never goes back."""
+    """Return the seconds of a monotonic clock."""
     return time.monotonic()
 
 
 def rest(seconds: float) -> None:
-    """Let some seconds go by."""
+    """Sleep for some seconds."""
     threading.Event().wait(seconds)
 
 
 def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, Any]:
-    """Return what a module answers whose wait goes on: for whom, for how long at most, and what the next call needs."""
+    """Return the result of a module whose wait continues: the reasons, the timeout, and data for the next call."""
     return {"what": list(what), "timeout": timeout, "waited": waited}
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the parts of a wait before this one saw lacking at last, and since when."""
+    """The last observation of earlier parts of a wait, and since when it has not become worse."""
 
     pause: float = 0
-    """Seconds after which this one ends; 0: with the wait."""
+    """Seconds after which this part ends; 0: with the wait."""
     begun: float | None = None
     since: float | None = None
     lacking: Lacking = field(default_factory=dict)
 
     def seen(self) -> dict[str, Any]:
-        """Return what the next call of a module needs."""
+        """Return the data for the next call of the module."""
         return {name: value for name, value in asdict(self).items() if name != "pause"}
 
 
@@ -69,47 +66,47 @@ WHOLE = Part()
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a wait came to."""
+    """The result of a wait."""
 
     go: bool
     lacking: Lacking
     why: str = ""
-    """Why it goes on, or what it would cost, where not everything is whole."""
+    """Why the wait continues or failed, or a warning if something is missing."""
     lasting: bool = False
-    """Whether waiting changes nothing."""
+    """Whether more waiting is useless."""
     rest: Part | None = None
-    """What the next part has to know, where the wait goes on."""
+    """The state for the next part, if the wait continues."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen once."""
+    """One observation."""
 
     lacking: Lacking | None
-    """None where nobody answered."""
+    """None without an answer."""
     why: str
     settle: Callable[[], Verdict] | None = None
-    """Judges what was seen; None where it proves nothing."""
+    """Decides by the observation; None if it proves nothing."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long is waited."""
+    """The limits of a wait."""
 
     timeout: float
     same: float
-    """Seconds for which nothing more may come to lack before that is judged; what is whole is judged at once."""
+    """Seconds for which nothing more may become missing before a decision; without anything missing, at once."""
     part: Part = WHOLE
     every: float = 0
-    """Seconds between two judgements of the same, where one costs much; the first come sooner after one another."""
+    """Maximum interval in seconds between two decisions on the same observation; the first ones follow faster."""
     at_last: bool = False
-    """Whether what lacks in the end is judged however short it has."""
+    """Whether to decide at the end of the wait, however short the last observation has lasted."""
     enough: bool = False
-    """Whether a no to what has been the same for so long ends the wait: somebody asks, and nobody waits for a yes."""
+    """Whether a negative decision on an observation that has lasted for `same` ends the wait."""
 
 
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
-    """Look until what is seen lets go, or waiting changes nothing, or the time is over."""
+    """Look until a decision is positive, or more waiting is useless, or the time is over."""
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)
     deadline, until, again, pace = whole.begun + patience.timeout, now() + whole.part, 0.0, 0.0
@@ -120,9 +117,9 @@ def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
         at, seen = now(), look()
         if seen.lacking is None:
             since, judged = at, None
-        elif (found := {kind: list(names) for kind, names in seen.lacking.items()}) != before:
-            worse = any(set(names) - set(before.get(kind, ())) for kind, names in found.items())
-            since, before, judged = at if worse else since, found, None
+        elif (missing := {kind: list(names) for kind, names in seen.lacking.items()}) != before:
+            worse = any(set(names) - set(before.get(kind, ())) for kind, names in missing.items())
+            since, before, judged = at if worse else since, missing, None
         verdict = judged or Verdict(False, before, seen.why)
         patient = not before or at - since >= patience.same or (patience.at_last and at >= deadline)
         if seen.settle and patient and (judged is None or at >= again):

@@ -223,7 +223,7 @@ OWNED: dict[str, Any] = {
 
 
 def listing(options: dict[str, Any], **rules: Any) -> dict[str, Any]:
-    """Return the spec of a list of dicts; `rules` join options of one, as required_if."""
+    """Return the spec of a list of dicts; `rules` are rules between options of an entry, as required_if."""
     return {"type": "list", "elements": "dict", "default": [], "options": options, **rules}
 
 
@@ -280,8 +280,8 @@ SPEC = {
 
 
 def refuse(msg: str, **more: Any) -> None:
-    """Stand in for fail_json in the primitives of AnsibleModule: main answers with what was done before, too."""
-    raise StateError(": ".join(str(word) for word in (more.get("path"), msg, more.get("details")) if word))
+    """Replace fail_json in the primitives of AnsibleModule, so that main also returns the changes made before."""
+    raise StateError(": ".join(str(part) for part in (more.get("path"), msg, more.get("details")) if part))
 
 
 def main() -> None:

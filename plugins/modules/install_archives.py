@@ -101,11 +101,13 @@ def unpack(uploaded: str, name: str, dest: str) -> None:
             for member in tar.getmembers():
                 parts = member.name.strip("/").split("/")
                 if member.name.startswith("/") or ".." in parts or member.isdev():
-                    raise ValueError(f"{name}: holds {member.name}, which would leave {dest}")
+                    raise ValueError(
+                        f"{name}: contains {member.name}, which is a device or outside of {dest}; use another archive"
+                    )
                 if member.issym() or member.islnk():
                     target = member.linkname if member.islnk() else "/".join([*parts[:-1], member.linkname])
                     if member.linkname.startswith("/") or os.path.normpath(target).split("/")[0] != parts[0]:
-                        raise ValueError(f"{name}: holds the link {member.name}, which would leave {dest}")
+                        raise ValueError(f"{name}: its link {member.name} leaves {dest}; use another archive")
                     if member.islnk():
                         member.linkname = target.partition("/")[2]
                 if len(parts) > 1:
@@ -119,9 +121,9 @@ def unpack(uploaded: str, name: str, dest: str) -> None:
 
 
 def put(unpacked: Mapping[str, str]) -> None:
-    """Give each `dest` what was unpacked beside it, by a rename, so that it is whole or absent; checksums by `dest`."""
+    """Rename each unpacked directory to its `dest`, so that it is complete or missing; checksums by `dest`."""
     if unpacked:
-        os.sync()  # after a power cut, a marker on the disk would say that files are whole that are empty
+        os.sync()  # otherwise, after a power cut, the marker could be on the disk while files are empty
     for dest, checksum in unpacked.items():
         _put(dest, checksum)
 
@@ -146,27 +148,27 @@ def main() -> None:
     )
     missing, unpacked = [], dict[str, str]()
     for archive in module.params["archives"]:
-        wanted, dest = archive["checksum"].partition(":")[2], archive["dest"]
-        if installed(dest) == wanted:
+        checksum, dest = archive["checksum"].partition(":")[2], archive["dest"]
+        if installed(dest) == checksum:
             continue
         missing.append(dest)
         if archive["uploaded"] and not module.check_mode:
-            found = digest(archive["uploaded"])
-            if found != wanted:
+            uploaded = digest(archive["uploaded"])
+            if uploaded != checksum:
                 module.fail_json(
-                    msg=f"{archive['uploaded']}: SHA-512 {found} after the transfer, {wanted} declared; run again"
+                    msg=f"{archive['uploaded']}: SHA-512 {uploaded} after the transfer, {checksum} declared; run again"
                 )
             try:
                 with umask(0o022):  # services read what is unpacked
                     unpack(archive["uploaded"], os.path.basename(archive["src"]), dest)
-                unpacked[dest] = wanted
+                unpacked[dest] = checksum
             except (EOFError, OSError, ValueError, tarfile.TarError, zlib.error) as error:
-                module.fail_json(msg=f"{dest}: cannot be unpacked: {error}")
+                module.fail_json(msg=f"{dest}: the archive cannot be unpacked: {error}")
     try:
         with umask(0o022):
             put(unpacked)
     except OSError as error:
-        module.fail_json(msg=f"{', '.join(unpacked)}: cannot be put in place: {error}")
+        module.fail_json(msg=f"{', '.join(unpacked)}: cannot be created: {error}")
     module.exit_json(
         changed=bool(missing),
         missing=missing,

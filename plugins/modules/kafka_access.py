@@ -227,15 +227,15 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    said: dict[str, Any] = module.params
-    logins = Logins(said["login"])
+    options: dict[str, Any] = module.params
+    logins = Logins(options["login"])
 
     def planned(admin: Admin, _: Metadata) -> Sequence[Work]:
-        safe = [said["principal"], *said["super_users"]]
-        users = access_control.plan_users(admin, logins, said["users"], said["prune"], safe)
-        gone = absent(said["users"]) if said["super_users"] else []
+        safe = [options["principal"], *options["super_users"]]
+        users = access_control.plan_users(admin, logins, options["users"], options["prune"], safe)
+        gone = absent(options["users"]) if options["super_users"] else []
         acls = access_control.plan_acls(
-            admin, said["acls"], said["prune"], said["principal"], said["super_users"], gone
+            admin, options["acls"], options["prune"], options["principal"], options["super_users"], gone
         )
         return [
             (users, lambda changes, look: access_control.write_users(admin, logins, changes, look)),

@@ -141,14 +141,14 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    said: dict[str, Any] = module.params
-    ids = [broker["id"] for broker in said["brokers"]]
-    if twice := sorted({one for one in ids if ids.count(one) > 1}):
-        module.fail_json(msg=f"brokers: {', '.join(map(str, twice))} named twice; keep one entry for each")
-    wanted = {ALL: said["config"] or {}, **{str(one["id"]): one["config"] or {} for one in said["brokers"]}}
+    options: dict[str, Any] = module.params
+    ids = [broker["id"] for broker in options["brokers"]]
+    if twice := sorted({number for number in ids if ids.count(number) > 1}):
+        module.fail_json(msg=f"brokers: {', '.join(map(str, twice))} declared twice; keep one entry for each")
+    declared = {ALL: options["config"] or {}, **{str(one["id"]): one["config"] or {} for one in options["brokers"]}}
 
     def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:
-        plan = broker_control.plan(admin, metadata, wanted, said["allow_data_loss"], module.warn)
+        plan = broker_control.plan(admin, metadata, declared, options["allow_data_loss"], module.warn)
         return [(plan, lambda changes, look: broker_control.apply(admin, metadata, changes, look))]
 
     converge(module, "settings of brokers", planned)

@@ -209,7 +209,7 @@ copies_throttled:
 
 
 def back(module: AnsibleModule, cluster: Cluster) -> None:
-    """Answer whether the cluster is as good as before; ends the module."""
+    """Wait until the cluster is as healthy as before; ends the module."""
     expected, returned, seconds = (module.params[name] for name in ("brokers", "returned", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
     patience = Patience(seconds, min(SAME, seconds / 2), part, at_last=True)
@@ -218,9 +218,9 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
     if verdict.rest and not verdict.go:
         module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
     if not verdict.go:
-        words = f"Kafka cluster not whole after {seconds} s: {verdict.why}; what this run started is not back"
+        text = f"Kafka cluster not healthy after {seconds} s: {verdict.why}; the brokers that were started are not back"
         module.fail_json(
-            msg=f"{words}; no other was stopped. Look at: journalctl -u kafka on the brokers named",
+            msg=f"{text}; no other broker was stopped. Look at: journalctl -u kafka on the brokers named",
             lacking=verdict.lacking,
         )
     if verdict.why:
@@ -229,7 +229,7 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
 
 
 def described(state: State, problems: list[str], expected: Sequence[int] = ()) -> dict[str, Any]:
-    """Return a state as the module answers it."""
+    """Return a state as the result of the module."""
     return {
         "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
         "controller": state.controller,
@@ -246,27 +246,27 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
 
 
 def throttled(cluster: Cluster, state: State) -> dict[str, str]:
-    """Return what limits replication though nothing moves; who does not answer has said so elsewhere."""
+    """Return throttles of replication although nothing is moved; a broker without an answer is reported elsewhere."""
     try:
-        found = left_behind(next(iter(cluster.clients.values())), state.brokers)
+        rates = left_behind(next(iter(cluster.clients.values())), state.brokers)
     except AdminError:
         return {}
-    return {str(broker): rate for broker, rate in found.items()}
+    return {str(broker): rate for broker, rate in rates.items()}
 
 
 def look(module: AnsibleModule, cluster: Cluster) -> None:
-    """Wait until the cluster is whole, and describe it; ends the module."""
+    """Wait until the cluster is healthy, and describe it; ends the module."""
     sick = module.params["sick"]
     wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
-    state, found = cluster.wait(module.params["brokers"], wait.part, sick, partial(confirmed, cluster))
-    if found and wait.left() > 0:
-        module.exit_json(changed=False, waiting=waiting(found, wait.timeout, begun=wait.begun))
+    state, problems = cluster.wait(module.params["brokers"], wait.part, sick, partial(confirmed, cluster))
+    if problems and wait.left() > 0:
+        module.exit_json(changed=False, waiting=waiting(problems, wait.timeout, begun=wait.begun))
     if excused := sorted({str(p) for p in state.under_replicated()} - {str(p) for p in state.under_replicated(sick)}):
         module.warn(
-            f"{len(excused)} partitions lack a replica on a disk that failed, of the brokers {sick} "
+            f"{len(excused)} partitions have a replica out of sync because of a failed disk of the brokers {sick} "
             f"({', '.join(excused[:5])}{', ...' if len(excused) > 5 else ''})"
         )
-    result = described(state, found, module.params["brokers"])
+    result = described(state, problems, module.params["brokers"])
     if state.brokers:
         result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
         result["at"] = time.time()
@@ -275,11 +275,10 @@ def look(module: AnsibleModule, cluster: Cluster) -> None:
     if module.params["log_dirs"] and state.brokers:
         asked = next(iter(cluster.clients.values()))
         result |= log_dir_contents.described(log_dir_contents.look(asked, state, module.params["throttles"]))
-    if found and module.params["fail"]:
+    if problems and module.params["fail"]:
         module.fail_json(
-            msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "
-            "broker was stopped. "
-            "Look at: journalctl -u kafka on the brokers named",
+            msg=f"Kafka cluster not healthy after {module.params['timeout']} s: {'; '.join(problems)}. No broker was "
+            "stopped. Look at: journalctl -u kafka on the brokers named",
             **result,
         )
     module.exit_json(changed=False, **result)

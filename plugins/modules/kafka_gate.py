@@ -214,17 +214,17 @@ opened:
 
 
 def rules(module: AnsibleModule) -> Rules:
-    """Return what the operator says of the gate."""
+    """Return the operator's options of the gate."""
     racks, together = (
         {int(broker): str(rack or "") or None for broker, rack in (module.params[name] or {}).items()}
         for name in ("racks", "together")
     )
-    said = together if module.params["together"] is not None else None
-    return Rules(module.params["margin"], module.params["accepts"], racks, said)
+    sets = together if module.params["together"] is not None else None
+    return Rules(module.params["margin"], module.params["accepts"], racks, sets)
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
-    """Answer in which order brokers are restarted; ends the module."""
+    """End the module with the order in which brokers are restarted."""
     stop, seconds = module.params["stop"], module.params["timeout"]
     patience = Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"]))
     verdict, found = restart_waits.before_order(
@@ -232,12 +232,12 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
     )
     if not verdict.go or found is None:
         return answer(module, Elections(cluster), verdict)
-    few = [block for broker in stop for block in blocks(found, [broker], rules(module)) if block.lasting]
-    if few:
-        refuse(module, few)
+    lasting = [block for broker in stop for block in blocks(found, [broker], rules(module)) if block.lasting]
+    if lasting:
+        refuse(module, lasting)
     plan = batches(found, stop, rules(module), module.params["parallel"] == "rack")
-    for words in dict.fromkeys(batch.why for batch in plan if batch.why):
-        module.warn(words)
+    for why in dict.fromkeys(batch.why for batch in plan if batch.why):
+        module.warn(why)
     module.exit_json(
         changed=False,
         batches=[list(batch.brokers) for batch in plan],
@@ -248,8 +248,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
     )
 
 
-def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **told: Any) -> list[int]:
-    """Return those that are next where they may stop now, so that nobody has to ask again."""
+def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **result: Any) -> list[int]:
+    """Return the brokers that are to stop next if they may stop now, so that no other call is needed."""
     try:
         return restart_waits.at_once(
             cluster.state,
@@ -258,73 +258,73 @@ def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **told:
             stop,
         )
     except UntoldError as error:  # it is not asked again
-        module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped", **told)
+        module.fail_json(msg=f"{error}. The cluster is healthy; no other broker was stopped", **result)
     return []
 
 
-def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
-    """End the module: waiting changes nothing."""
-    words = "".join(f"\n- {text}" for text in dict.fromkeys(map(str, found)))
-    module.fail_json(msg=f"the gate stays closed, and waiting would not open it; {stopped(module).lower()}:{words}")
+def refuse(module: AnsibleModule, reasons: Sequence[Block]) -> None:
+    """Fail the module, since waiting would not open the gate."""
+    lines = "".join(f"\n- {text}" for text in dict.fromkeys(map(str, reasons)))
+    module.fail_json(msg=f"the gate stays closed, and waiting would not open it; {stopped(module).lower()}:{lines}")
 
 
 def stopped(module: AnsibleModule) -> str:
-    """Return in words whom this run has stopped."""
+    """Return which brokers this run has stopped, as a sentence."""
     ids = module.params["stopped"]
     who = f"broker{'s' if ids[1:] else ''} {', '.join(map(str, ids))}"
     return f"This run has stopped {who}, which start.yml starts again; no other" if ids else "No broker was stopped"
 
 
 def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> None:
-    """End the module with what a wait came to."""
+    """End the module with the result of a wait."""
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
         module.exit_json(changed=bool(elections.moved), waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
     who = f"broker{'s' if stop[1:] else ''} {', '.join(map(str, stop))}"
     were = "were restarted and are not back" if stop[1:] else "was restarted and is not back"
-    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time(), "changed": bool(elections.moved)}
-    if prefers(module):
-        told["moved"] = sorted(elections.moved)
+    result: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time(), "changed": bool(elections.moved)}
+    if elects(module):
+        result["moved"] = sorted(elections.moved)
     if question == "may_stop":
         may = "may stop" if verdict.go else "may not stop now"
-        told |= {"open": verdict.go, "answer": f"{who} {may}{': ' if verdict.why else ''}{verdict.why}"}
+        result |= {"open": verdict.go, "answer": f"{who} {may}{': ' if verdict.why else ''}{verdict.why}"}
         if not module.params["fail"]:
-            module.exit_json(**told)
+            module.exit_json(**result)
     if not verdict.go:
         after = "" if verdict.lasting else f" after {seconds} s"
         failed = {
             "may_stop": f"{who} may not stop now: the gate is closed{after}: {verdict.why}. {stopped(module)}",
-            "back": f"Kafka cluster not whole{after}: {verdict.why}; {who} {were}; no other was stopped",
+            "back": f"Kafka cluster not healthy{after}: {verdict.why}; {who} {were}; no other broker was stopped",
             "started": f"{who} did not come back{after}: {verdict.why}",
             "order": f"the gate is closed{after}: {verdict.why}. No broker was stopped",
         }[question]
-        module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
+        module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **result)
     why, cluster = "", elections.cluster
-    if prefers(module):
-        told["moved"], why = elections.lead_again()
-        told["changed"] = bool(told["moved"])
+    if elects(module):
+        result["moved"], why = elections.lead_again()
+        result["changed"] = bool(result["moved"])
     if question == "back" and (then := module.params["then"]):
-        told["opened"] = opened(module, cluster, then, **told)
+        result["opened"] = opened(module, cluster, then, **result)
     elif question == "back":
-        told["settled"] = restart_waits.settled(cluster.state, partial(confirmed, cluster), module.params["brokers"])
-    for words in filter(None, (verdict.why, why)):
-        module.warn(words)
-    module.exit_json(**told)
+        result["settled"] = restart_waits.settled(cluster.state, partial(confirmed, cluster), module.params["brokers"])
+    for warning in filter(None, (verdict.why, why)):
+        module.warn(warning)
+    module.exit_json(**result)
 
 
-def prefers(module: AnsibleModule) -> bool:
-    """Tell whether those that are back are to lead again."""
+def elects(module: AnsibleModule) -> bool:
+    """Tell whether the preferred leaders of the brokers that are back are to be elected."""
     return bool(module.params["prefer"] and module.params["question"] == "back" and not module.check_mode)
 
 
 def ask(module: AnsibleModule, elections: Elections) -> Verdict:
-    """Return what a wait came to."""
+    """Wait as the question requires, and return the result."""
     cluster, part = elections.cluster, Part(module.params["pause"], **module.params["waited"])
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
     same, confirm = min(restart_waits.SAME, seconds / 2), partial(confirmed, cluster)
     if module.params["question"] == "back":
         last = Patience(seconds, same, part, at_last=True)
-        state = elections.state if prefers(module) else cluster.state
+        state = elections.state if elects(module) else cluster.state
         return restart_waits.after_restart(state, expected, stop, module.params["before"], last, confirm)
     if module.params["question"] == "started":
 

@@ -95,7 +95,7 @@ quotas:
 
 
 def of_brokers(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
-    """Return the brokers that are there."""
+    """Return the registered brokers."""
     racks = topics.racks(admin, metadata.brokers)
     return [
         {"id": one, "host": host, "port": port, "rack": racks.get(one)}
@@ -104,7 +104,7 @@ def of_brokers(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
 
 
 def of_topics(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
-    """Return all topics, the cluster's own among them."""
+    """Return all topics, including internal ones."""
     settings = topics.describe(admin, "TOPIC", sorted(metadata.topics))
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in sorted(metadata.topics)}
     for one in metadata.partitions:

@@ -98,9 +98,9 @@ def main() -> None:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
         moved = sorted(elections.moved)
-        others = f"{len(moved)} partitions moved, and every other one" if moved else "Every partition"
-        words = f"{others} keeps the leader it has; Kafka elects the preferred one by itself in a while"
-        module.fail_json(msg=f"{error}. {words}", changed=bool(moved), moved=moved)
+        others = f"{len(moved)} partitions moved, all others keep" if moved else "All partitions keep"
+        text = f"{others} their leader; Kafka elects the preferred leaders by itself later, or run this again"
+        module.fail_json(msg=f"{error}. {text}", changed=bool(moved), moved=moved)
     if left:
         module.warn(not_elected(left, elections.refused))
     module.exit_json(changed=bool(elections.moved), moved=sorted(elections.moved))

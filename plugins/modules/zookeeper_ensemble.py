@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     EnsembleError,
     keep_root_acl,
-    strangers,
+    undeclared_servers,
     wait,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import IDLE
@@ -133,44 +133,44 @@ changes:
   sample: []
 """
 
-SILENT = 12.0  # seconds: a leader counts a server that is gone for syncLimit ticks more
+SILENT = 12.0  # seconds: a leader counts a server that has disappeared for syncLimit more ticks
 
 
-def whole(module: AnsibleModule) -> dict[str, str]:
-    """Return the modes of an ensemble that is whole; ends the module where it is not, or not yet."""
+def healthy(module: AnsibleModule) -> dict[str, str]:
+    """Return the modes of a healthy ensemble; ends the module if it is not healthy, or not yet."""
     seconds, servers, port, tls = (module.params[name] for name in ("timeout", "servers", "port", "tls"))
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("begun"))
     try:
-        modes, found = wait(servers, port, this.part, tls, module.params["expected"])
+        modes, problems = wait(servers, port, this.part, tls, module.params["expected"])
     except OwnFileError as error:
         answer = {"modes": {}, "problems": [str(error)]}
         if module.params["fail"]:
             module.fail_json(msg=f"{error}. No server was stopped.", **answer)
         module.exit_json(changed=False, changes=[], **answer)
-    if found and this.left() > 0:
-        module.exit_json(changed=False, waiting=waiting(found, seconds, begun=this.begun))
-    if found and not module.params["fail"]:
-        module.exit_json(changed=False, modes=modes, problems=found, changes=[], **besides(module, modes))
-    if found:
+    if problems and this.left() > 0:
+        module.exit_json(changed=False, waiting=waiting(problems, seconds, begun=this.begun))
+    if problems and not module.params["fail"]:
+        module.exit_json(changed=False, modes=modes, problems=problems, changes=[], **undeclared(module, modes))
+    if problems:
         module.fail_json(
-            msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
+            msg=f"ZooKeeper ensemble not healthy after {seconds} s: {'; '.join(problems)}. No server was stopped. "
             "Look at: journalctl -u zookeeper on the servers named",
             modes=modes,
-            problems=found,
+            problems=problems,
         )
-    if away := [name for name, mode in modes.items() if mode in ("down", *IDLE)]:
-        module.warn(f"the ensemble is not whole: {', '.join(away)} of no host of this run")
+    if down := [name for name, mode in modes.items() if mode in ("down", *IDLE)]:
+        module.warn(f"the ensemble is not healthy: {', '.join(down)}, not in this run, does not serve; start it")
     return modes
 
 
-def besides(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
-    """Return how many servers are there besides those of the inventory, where that is asked."""
+def undeclared(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
+    """Return the number of servers that the inventory does not declare, if `members` is set."""
     servers, port, tls, members = (module.params[name] for name in ("servers", "port", "tls", "members"))
-    return {} if members is None else {"strangers": strangers(servers, port, tls, modes, members, SILENT)}
+    return {} if members is None else {"strangers": undeclared_servers(servers, port, tls, modes, members, SILENT)}
 
 
 def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
-    """Return when certificates are in use; ends the module where they are not, or not yet."""
+    """Return when certificates are in use; ends the module if they are not, or not yet."""
     seconds, endpoints = module.params["timeout"], module.params["served"]
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("whole"))
     left = served.wait(endpoints, module.params["tls"], this.part) if endpoints else []
@@ -201,7 +201,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    modes = whole(module)
+    modes = healthy(module)
     in_use(module, modes)
     changes: list[str] = []
     if module.params["root_acl"]:
@@ -216,8 +216,7 @@ def main() -> None:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:
             module.fail_json(msg=str(error), modes=modes, problems=[])
-    more = besides(module, modes)
-    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[], **more)
+    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[], **undeclared(module, modes))
 
 
 if __name__ == "__main__":

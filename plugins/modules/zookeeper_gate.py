@@ -151,33 +151,33 @@ def voters(module: AnsibleModule) -> list[Voter]:
 
 
 def stopped(module: AnsibleModule) -> str:
-    """Return in words whom this run has stopped."""
+    """Return which servers this run has stopped, as a sentence."""
     names = ", ".join(module.params["stopped"])
     return f"This run has stopped {names}, which start.yml starts again; no other" if names else "No server was stopped"
 
 
 def answer(module: AnsibleModule, verdict: Verdict) -> None:
-    """End the module with what a wait came to."""
+    """End the module with the result of a wait."""
     seconds, stop = module.params["timeout"], ", ".join(module.params["stop"])
     if verdict.rest and not verdict.go:
         module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
-    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time()}
+    result: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time()}
     if module.params["question"] == "may_stop":
         may = "may stop" if verdict.go else "may not stop now"
-        told |= {"open": verdict.go, "answer": f"{stop} {may}{': ' if verdict.why else ''}{verdict.why}"}
+        result |= {"open": verdict.go, "answer": f"{stop} {may}{': ' if verdict.why else ''}{verdict.why}"}
         if not module.params["fail"]:
-            module.exit_json(changed=False, **told)
+            module.exit_json(changed=False, **result)
     if not verdict.go:
         failed = {
             "may_stop": f"{stop} may not stop now: the gate is closed after {seconds} s: {verdict.why}. "
             f"{stopped(module)}",
-            "started": f"ZooKeeper ensemble not whole after {seconds} s: {verdict.why}; {stop} did not come back, and "
-            "no other was stopped",
+            "started": f"ZooKeeper ensemble not healthy after {seconds} s: {verdict.why}; {stop} did not come back, "
+            "no other server was stopped",
         }[module.params["question"]]
-        module.fail_json(msg=f"{failed}. Look at: journalctl -u zookeeper on the servers named", **told)
+        module.fail_json(msg=f"{failed}. Look at: journalctl -u zookeeper on the servers named", **result)
     if verdict.why:
         module.warn(verdict.why)
-    module.exit_json(changed=False, **told)
+    module.exit_json(changed=False, **result)
 
 
 def main() -> None:

@@ -119,7 +119,7 @@ def starts_without(lab: Lab, there: set[int], topic: str, disk: Disk, start: Cal
     assert site.code == 0, said
     assert f"{disk.host}/kafka_log_dirs = {PATH}: " in said, said
     assert "The broker serves from its other log dirs" in said, said
-    assert "lack a replica on a disk that failed" in said, said
+    assert "have a replica out of sync because of a failed disk" in said, said
     assert {*lab.inventory.hosts("all")} <= changed.keys() and not any(changed.values()), site.output[-3000:]
     assert lab.pid(disk.host, UNIT) == pid
 

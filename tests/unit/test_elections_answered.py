@@ -118,4 +118,4 @@ def test_what_moved_is_told_with_what_nobody_answered(cluster: FakeCluster, caps
             kafka_leaders.main()
     said = json.loads(capsys.readouterr().out)
     assert said["failed"] and said["changed"] and said["moved"] == ["a-0"]
-    assert "no answer within 5 s. 1 partitions moved, and every other one keeps the leader" in said["msg"]
+    assert "no answer within 5 s. 1 partitions moved, all others keep their leader" in said["msg"]

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble 
     four_letter_word,
     problems,
     state,
-    strangers,
+    undeclared_servers,
     wait,
     zookeeper_mode,
 )
@@ -220,7 +220,7 @@ def test_a_leader_that_names_nobody_has_numbers_alone(serve: Serve, port: int, c
 def test_who_follows_and_is_not_of_the_inventory(members: int, more: int, serve: Serve, port: int) -> None:
     """The leader alone knows who follows it; two here, whoever they are."""
     serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(2) + "zk_learners\t2\n"})
-    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, members, 0.1) == more
+    assert undeclared_servers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, members, 0.1) == more
 
 
 def test_a_server_that_was_cut_off_is_counted_for_a_while(
@@ -230,8 +230,8 @@ def test_a_server_that_was_cut_off_is_counted_for_a_while(
     server = serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(2) + "zk_learners\t3\n"})
     left = MNTR.format(2) + "zk_learners\t2\n"
     monkeypatch.setattr(waits, "rest", lambda _: server.answers.update(mntr=left))
-    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, 3, 20) == 0
+    assert undeclared_servers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, 3, 20) == 0
 
 
 def test_where_nobody_leads_nobody_is_a_stranger(port: int) -> None:
-    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "follower"}, 1, 20) == 0
+    assert undeclared_servers({"zk1": "127.0.0.1"}, port, None, {"zk1": "follower"}, 1, 20) == 0

@@ -192,7 +192,7 @@ class Client:
         Client.calls += ("close",)
 
 
-SAID = ["ACL of the root znode: its owner may write, everybody may read"]
+SAID = ["ACL of the root znode: its owner may write, all clients may read"]
 CLOSED = (make_acl("x509", "CN=kafka,OU=brokers,O=lab", all=True), *READ_ACL_UNSAFE)
 
 
@@ -256,7 +256,7 @@ def test_somebody_elses_root(client: type[Client], tls: dict[str, str], error: E
     client.error = error
     words = str(error) or "NoAuthError"
     with pytest.raises(
-        EnsembleError, match=f"ACL of the root znode: {words}; is .*/kafka.pem what its owner was made with"
+        EnsembleError, match=f"ACL of the root znode: {words}; check that .*/kafka.pem is the certificate of its owner"
     ):
         keep_root_acl(["198.18.1.11"], 2281, tls)
     assert client.calls[1:] == ("stop", "close")

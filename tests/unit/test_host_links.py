@@ -69,7 +69,7 @@ def test_a_link_that_is_put_there_at_the_same_moment_is_not_followed(
     (tmp_path / "etc").mkdir(mode=0o755)
     home = of_a_service(tmp_path)
     meanwhile(monkeypatch, partial(os.symlink, tmp_path / "etc"), os.mkdir)
-    with pytest.raises(StateError, match="checkpoint is a link, in a directory of nobody, who can lead it anywhere"):
+    with pytest.raises(StateError, match="checkpoint is a link in a directory of nobody, who could point it anywhere"):
         run(wanted(directories=[{**directory(home / "checkpoint", "0700"), "owner": "nobody"}]))
     assert ((tmp_path / "etc").stat().st_uid, list((tmp_path / "etc").iterdir())) == (0, [])
 
@@ -77,7 +77,7 @@ def test_a_link_that_is_put_there_at_the_same_moment_is_not_followed(
 def test_a_directory_that_is_removed_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said of which."""
     meanwhile(monkeypatch, os.mkdir, os.rmdir)
-    with pytest.raises(StateError, match=f"{tmp_path}/a: somebody removed it while it was made"):
+    with pytest.raises(StateError, match=f"{tmp_path}/a: was removed while it was created"):
         run(wanted(directories=[directory(tmp_path / "a")]))
 
 
@@ -88,7 +88,7 @@ def test_a_link_in_a_directory_of_a_service_is_not_followed(below: str, tmp_path
     (tmp_path / "etc").mkdir(mode=0o755)
     home = of_a_service(tmp_path)
     (home / "checkpoint").symlink_to(tmp_path / "etc")
-    text = f"{home / below}: checkpoint is a link, in a directory of nobody, who can lead it anywhere"
+    text = f"{home / below}: checkpoint is a link in a directory of nobody, who could point it anywhere"
     for check_mode in (True, False):
         with pytest.raises(StateError, match=text):
             run(wanted(directories=[{**directory(home / below, "0700"), "owner": "nobody"}]), check_mode)
@@ -103,7 +103,7 @@ def test_a_file_of_a_service_that_became_a_link(tmp_path: Path) -> None:
     (tmp_path / "shadow").chmod(0o600)
     home = of_a_service(tmp_path)
     (home / "myid").symlink_to(tmp_path / "shadow")
-    with pytest.raises(StateError, match=f"{home / 'myid'}: is a link and no file; move it away"):
+    with pytest.raises(StateError, match=f"{home / 'myid'}: is a link, not a file; move it away"):
         run(wanted(files=[file(home / "myid", "secret", mode="0644")]))
     assert (tmp_path / "shadow").read_text() == "secret"
     assert stat.S_IMODE((tmp_path / "shadow").stat().st_mode) == 0o600
@@ -200,7 +200,7 @@ def test_a_link_that_an_interrupted_run_left(tmp_path: Path) -> None:
     assert os.readlink(tmp_path / "current") == "2.0"
     assert os.listdir(tmp_path) == ["current"]
     (tmp_path / "current.new").write_text("mine")
-    with pytest.raises(StateError, match=r"current\.new: is there and is no link; move it away"):
+    with pytest.raises(StateError, match=r"current\.new: exists and is not a link; move it away"):
         run(wanted(links=[{"path": str(tmp_path / "current"), "target": "3.0"}]))
 
 
@@ -215,10 +215,10 @@ def test_a_link_that_an_interrupted_run_left(tmp_path: Path) -> None:
 )
 def test_lines_of_others_survive_a_lost_marker(before: str, tmp_path: Path) -> None:
     """Nobody can tell which lines are whose, so the file is left to people."""
-    with pytest.raises(StateError, match=r"'# BEGIN m' stands there \d times, '# END m' \d times"):
+    with pytest.raises(StateError, match=r"'# BEGIN m' occurs \d times, '# END m' \d times"):
         block(before, "m", "new")
     (tmp_path / "hosts").write_text(before)
-    with pytest.raises(StateError, match=f"{tmp_path / 'hosts'}: '# BEGIN m' stands"):
+    with pytest.raises(StateError, match=f"{tmp_path / 'hosts'}: '# BEGIN m' occurs"):
         run(wanted(blocks=[{"path": str(tmp_path / "hosts"), "marker": "m", "content": "new"}]))
     assert (tmp_path / "hosts").read_text() == before
 
@@ -227,10 +227,10 @@ def test_validate(tmp_path: Path) -> None:
     """A file that its command refuses is not put there; what the command says of a secret is kept to itself."""
     (tmp_path / "f").write_text("good")
     for more, text in (
-        ({"validate": "grep good %s"}, "refused by grep$"),
-        ({"validate": "ls %s /nowhere"}, "refused by ls: .*/nowhere"),
-        ({"validate": "ls %s /nowhere", "secret": True}, "refused by ls$"),
-        ({"validate": "true"}, "without %s it does not see the new file"),
+        ({"validate": "grep good %s"}, "rejected by grep$"),
+        ({"validate": "ls %s /nowhere"}, "rejected by ls: .*/nowhere"),
+        ({"validate": "ls %s /nowhere", "secret": True}, "rejected by ls$"),
+        ({"validate": "true"}, "has no %s for the new file"),
     ):
         with pytest.raises(StateError, match=text):
             run(wanted(files=[file(tmp_path / "f", "bad", **more)]))

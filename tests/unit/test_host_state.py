@@ -196,9 +196,9 @@ def test_a_disk_that_is_not_there_is_left_alone(tmp_path: Path, monkeypatch: pyt
     }
     assert [change.split(" ")[0] for change in found.changes] == ["attributes"]
     assert said == [
-        f"{tmp_path}/empty: no file system is mounted there; left as it is",
-        f"{tmp_path}/failed: Input/output error; left as it is",
-        f"{tmp_path}/gone: no file system is mounted there; left as it is",
+        f"{tmp_path}/empty: no file system is mounted there; the directory is not changed",
+        f"{tmp_path}/failed: Input/output error; the directory is not changed",
+        f"{tmp_path}/gone: no file system is mounted there; the directory is not changed",
     ]
 
 
@@ -234,10 +234,10 @@ def test_a_link_is_flipped_in_one_step(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"links": [{"path": "{}/x", "target": "t"}]}, "{}/x: is there and is no link; move it away"),
+        ({"links": [{"path": "{}/x", "target": "t"}]}, "{}/x: exists and is not a link; move it away"),
         (
             {"directories": [{"path": "{}/x", "mode": "0755", **OWNER}]},
-            "{}/x: x is there and is no directory; move it away",
+            "{}/x: x exists and is not a directory; move it away",
         ),
     ],
 )
@@ -292,6 +292,6 @@ def test_sysctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.changes == ["sysctl vm.swappiness"]
     assert (host.diffs[0]["before"], host.diffs[0]["after"]) == ("60\n", "1\n")
     with pytest.raises(
-        StateError, match=r"sysctl vm\.nonsense: this kernel does not know it; take it out of base_sysctl"
+        StateError, match=r"sysctl vm\.nonsense: this kernel does not have it; remove it from base_sysctl"
     ):
         run(wanted(sysctl={"vm.nonsense": 1}), check_mode=True)

@@ -85,7 +85,7 @@ def test_a_path_that_leaves_is_refused(name: str, tmp_path: Path) -> None:
     """Nothing is unpacked, and what was there stays."""
     dest = tmp_path / "dest"
     unpack(tar(tmp_path / "good.tgz", {"top/a": "good"}), "good.tgz", str(dest), "1")
-    with pytest.raises(ValueError, match=f"bad.tgz: holds {name}, which would leave {dest}"):
+    with pytest.raises(ValueError, match=f"bad.tgz: contains {name}, which is a device or outside of {dest}"):
         unpack(tar(tmp_path / "bad.tgz", {"top/b": "b", name: "x"}), "bad.tgz", str(dest), "2")
     assert texts(dest) == {".sha512": "1\n", "a": "good"}
     assert not list(tmp_path.glob("**/escape"))
@@ -94,7 +94,7 @@ def test_a_path_that_leaves_is_refused(name: str, tmp_path: Path) -> None:
 def test_a_device_is_refused(tmp_path: Path) -> None:
     device = tarfile.TarInfo("top/null")
     device.type = tarfile.CHRTYPE
-    with pytest.raises(ValueError, match="holds top/null"):
+    with pytest.raises(ValueError, match="contains top/null"):
         unpack(tar(tmp_path / "bad.tgz", {"top/null": device}), "bad.tgz", str(tmp_path / "dest"), "1")
     assert not (tmp_path / "dest").exists()
 
@@ -111,7 +111,7 @@ def test_nothing_is_written_through_a_link(target: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     source = tar(tmp_path / "bad.tgz", {"top/d": link("top/d", target.format(outside)), "top/d/escape": "x"})
-    with pytest.raises(ValueError, match="which would leave"):
+    with pytest.raises(ValueError, match=r"which is a device or outside of|its link .* leaves"):
         unpack(source, "bad.tgz", str(tmp_path / "dest"), "1")
     assert os.listdir(outside) == []
     assert not (tmp_path / "dest").exists()

@@ -22,7 +22,7 @@ def test_a_server_that_does_not_serve_is_restarted_after_a_while_and_from_the_la
     left = [voting, sick] * 50 + [sick]
     verdict = servers.before_stop(lambda: left.pop(0) if left[1:] else left[0], ["zk3"], Patience(600, 10))
     assert verdict.go and 1029 <= clock.at < 1031
-    assert verdict.why == "zk3 may be stopped though the ensemble is not whole: zk3 is not serving"
+    assert verdict.why == "zk3 may be stopped although the ensemble is not healthy: zk3 is not serving"
 
 
 def test_a_read_only_server_has_no_quorum_and_may_be_restarted() -> None:
@@ -30,13 +30,13 @@ def test_a_read_only_server_has_no_quorum_and_may_be_restarted() -> None:
     cut_off = ensemble("leader", "follower", "read-only", 1)
     assert servers.lacking(cut_off) == {"servers": ["zk3"]}
     verdict = servers.before_stop(lambda: cut_off, ["zk3"], BRIEF)
-    assert verdict.go and verdict.why == "zk3 may be stopped though the ensemble is not whole: zk3 is read-only"
+    assert verdict.go and verdict.why == "zk3 may be stopped although the ensemble is not healthy: zk3 is read-only"
 
 
 def test_a_leader_that_does_not_tell_is_named() -> None:
     mute = ensemble("leader", "follower", "follower", -1)
-    said = "followers: not told by the leader (mntr)"
-    assert servers.words(servers.lacking(mute), mute.modes) == said
+    message = "followers: not reported by the leader (mntr)"
+    assert servers.message(servers.lacking(mute), mute.modes) == message
 
 
 def test_a_server_is_back_where_it_serves_and_others_are_as_before() -> None:

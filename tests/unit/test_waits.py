@@ -91,9 +91,9 @@ def test_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
     ):
         lines = re.findall(f"^a: Wait for an? {name}: (.*)", output, re.MULTILINE)
         assert lines and all(re.match(words, line) for line in lines), output
-    assert "Kafka cluster not whole after 5 s: broker 9 is not registered" in output
-    assert "ZooKeeper ensemble not whole after 4 s: zk1 (127.0.0.1:9): down; 0 leaders. No server" in output
-    assert "Kafka cluster not whole after 2 s: broker 8 is not registered" in output
+    assert "Kafka cluster not healthy after 5 s: broker 9 is not registered" in output
+    assert "ZooKeeper ensemble not healthy after 4 s: zk1 (127.0.0.1:9): down; 0 leaders. No server" in output
+    assert "Kafka cluster not healthy after 2 s: broker 8 is not registered" in output
     assert "This action (millrace.kafka.kafka_leaders) does not support async." in output
 
 

@@ -38,38 +38,38 @@ def ensemble(
     [
         (ensemble("lff"), "1", []),
         (ensemble("lff"), "2", []),
-        (ensemble("lff"), "23", ["zk2, zk3: no quorum without: zk1 would be left; stop fewer at once"]),
-        (ensemble("lfd"), "2", ["zk2: no quorum without: zk1 would be left; start zk3"]),
+        (ensemble("lff"), "23", ["zk2, zk3: no quorum without: zk1 would remain; stop fewer at once"]),
+        (ensemble("lfd"), "2", ["zk2: no quorum without: zk1 would remain; start zk3"]),
         (ensemble("lfd"), "3", []),
         (ensemble("lfn"), "3", []),
         (ensemble("lffdf"), "2", []),
         (ensemble("lffdf"), "1", []),
-        (ensemble("lffdd"), "2", ["zk2: no quorum without: zk1, zk3 would be left; start zk4, zk5"]),
+        (ensemble("lffdd"), "2", ["zk2: no quorum without: zk1, zk3 would remain; start zk4, zk5"]),
         (ensemble("lff", 1), "2", ["zk1: not all of its followers are in sync; wait until they are"]),
         (ensemble("llf"), "3", ["ensemble: 2 leaders answer; wait for an election, or start servers"]),
         (ensemble("nnn"), "1", []),
-        (ensemble("ddd"), "1", ["ensemble: 0 leaders answer, and zk1 may serve others though silent here; wait for an "
-                                "election, or start servers"]),
+        (ensemble("ddd"), "1", ["ensemble: 0 leaders answer, and zk1 may serve although not answering here; wait for "
+                                "an election, or start servers"]),
         (ensemble("lfd", 2, has="23"), "3", []),
-        (ensemble("lfd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would be left; wait until zk1 has zk2"]),
-        (ensemble("lffdd", 2, has="24"), "4", ["zk4: no quorum without: zk1, zk2 would be left; start zk5, or wait "
+        (ensemble("lfd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would remain; wait until zk1 has zk2"]),
+        (ensemble("lffdd", 2, has="24"), "4", ["zk4: no quorum without: zk1, zk2 would remain; start zk5, or wait "
                                                "until zk1 has zk3"]),
         (ensemble("lffdd", 2, has="24"), "5", []),
         (ensemble("lffdd", 2, has="234"), "4", ["zk1: not all of its followers are in sync; wait until they are"]),
-        (ensemble("lfd", has=None), "3", ["zk1: it does not tell whom it has (mntr), and zk3, which is silent here, "
-                                          "may be one of them; start zk3, or look why it is silent"]),
+        (ensemble("lfd", has=None), "3", ["zk1: it does not list its followers (mntr), and zk3, which does not answer "
+                                          "here, may be one of them; start zk3, or find out why it does not answer"]),
         (ensemble("lff", has=None), "3", []),
-        (ensemble("lff", -1), "2", ["zk1: it does not tell how many of its followers are in sync (mntr); look whether "
+        (ensemble("lff", -1), "2", ["zk1: it does not report how many of its followers are in sync (mntr); check that "
                                     "4lw.commands.whitelist has mntr"]),
         (ensemble("ldd", 1, has="2"), "3", []),
-        (ensemble("ldd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would be left; start zk2"]),
+        (ensemble("ldd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would remain; start zk2"]),
         (ensemble("lffo"), "4", []),
-        (ensemble("lfdo"), "2", ["zk2: no quorum without: zk1 would be left; start zk3"]),
+        (ensemble("lfdo"), "2", ["zk2: no quorum without: zk1 would remain; start zk3"]),
         (ensemble("lfffff", groups="111222"), "2", []),
-        (ensemble("lffffd", groups="111222"), "5", ["zk5: no quorum without: zk1, zk2, zk3, zk4 would be left; start "
+        (ensemble("lffffd", groups="111222"), "5", ["zk5: no quorum without: zk1, zk2, zk3, zk4 would remain; start "
                                                     "zk6"]),
         (ensemble("lffffd", groups="111222"), "2", []),
-        (ensemble("lff", groups="111", weights="311"), "1", ["zk1: no quorum without: zk2, zk3 would be left; stop "
+        (ensemble("lff", groups="111", weights="311"), "1", ["zk1: no quorum without: zk2, zk3 would remain; stop "
                                                              "fewer at once"]),
         (ensemble("lff", groups="111", weights="311"), "23", []),
         (ensemble("s"), "1", []),

@@ -1,1 +1,1 @@
-"""What runs on a managed host."""
+"""Functions that run on a managed host."""

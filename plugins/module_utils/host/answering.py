@@ -1,4 +1,4 @@
-"""Whether a service that was started answers; no Ansible import."""
+"""Finds out whether a Kafka broker that was started answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import struct
 PATIENCE = 1.0  # seconds for each step of a connection
 _API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)  # version 0, of nobody
 QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
-"""What a broker answers on any listener, before anybody logs in."""
+"""A request that a broker answers on any listener, without a login."""
 
 
 def answers(at: str, tls: bool) -> bool:
-    """Return whether a Kafka broker processes what comes to a listener; its port alone is open long before.
+    """Return whether a Kafka broker processes requests on a listener; the port itself is open long before.
 
-    `at` is host:port. With TLS, its part of a handshake is an answer, and so is a refusal of ours. Nobody is verified,
-    for nothing is said.
+    `at` is host:port. With TLS, the broker's part of the handshake is an answer, and so is its rejection of ours. The
+    certificate is not verified, since nothing is sent.
     """
     host, _, port = at.rpartition(":")
     try:
@@ -24,13 +24,13 @@ def answers(at: str, tls: bool) -> bool:
             if tls:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-                # Apart from the wrapping, which may skip it for a peer that is gone, and says nothing then.
+                # Separate from the wrapping, which may silently skip the handshake if the peer has closed.
                 with context.wrap_socket(connection, do_handshake_on_connect=False) as wrapped:
                     wrapped.do_handshake()
                     return True
             connection.sendall(QUESTION)
             return bool(connection.recv(1))
-    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):  # the peer closed; which of them, hangs on Python's version
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):  # the peer closed; which error depends on Python's version
         return False
     except ssl.SSLError:
         return True

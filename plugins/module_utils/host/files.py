@@ -1,4 +1,4 @@
-"""Directories, files, marked blocks and links of a host, by the primitives of AnsibleModule; no Ansible import."""
+"""Converges directories, files, marked blocks and links of a host, with the primitives of AnsibleModule."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mount_table, mounts
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import Directory, StateError, held, read, umask
 
-# In a file that is to be shown, any hint of a secret is enough: in what it shall be, and in what was there.
+# A file is not shown in the diff if its old or new text has a hint of a secret.
 HINT = re.compile(r"password\"?\s*[=:]|secret", re.IGNORECASE)
 
 
 def block(text: str, marker: str, content: str) -> str:
-    """Return `text` with the part between the two marker lines replaced by `content` (appended where there is none).
+    """Return `text` with the part between the two marker lines replaced by `content` (appended if there is none).
 
-    Raises StateError where one of the two is missing, or is there twice: nobody can tell which lines are whose.
+    Raises StateError if one of the two is missing or occurs twice: it is unknown which lines belong to the part.
     """
     begin, end = f"# BEGIN {marker}", f"# END {marker}"
     part = f"{begin}\n{content.rstrip()}\n{end}\n"
@@ -33,15 +33,15 @@ def block(text: str, marker: str, content: str) -> str:
         return (text if not text or text.endswith("\n") else text + "\n") + part
     if counts != [1, 1] or not found:
         raise StateError(
-            f"'{begin}' stands there {counts[0]} times, '{end}' {counts[1]} times, and each belongs there once, in this"
-            " order: lines of others could be lost; put the two around our lines, or remove our lines with both"
+            f"'{begin}' occurs {counts[0]} times, '{end}' {counts[1]} times, but each has to occur once, in this"
+            " order: other lines could be lost; put the two around this part, or remove the part with both"
         )
     return text[: found.start()] + part + text[found.end() :]
 
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Say of which path an error is."""
+    """Add the path to errors."""
     try:
         yield
     except OSError as error:
@@ -49,7 +49,7 @@ def named(path: str) -> Iterator[None]:
 
 
 class Files:
-    """What one call changes in the file system. `act` notes a change, and is false where it must not be made."""
+    """Changes of one call in the file system. `act` records a change, and returns False if it must not be made."""
 
     def __init__(self, module: Any, act: Callable[[str, str, str, str], bool]) -> None:
         """`module` is the AnsibleModule: its check mode, atomic_move and set_fs_attributes_if_different are used."""
@@ -57,13 +57,13 @@ class Files:
         self.act = act
 
     def directory(self, wanted: Mapping[str, Any]) -> None:
-        """Make a directory and its missing parents; set owner and mode of itself alone."""
+        """Create a directory and its missing parents; set owner and mode of the directory itself only."""
         path = wanted["path"]
         if wanted.get("mount"):
-            found = mounts([path])[path]
-            if "error" in found or not found["mounted"]:
-                wrong = found.get("error", "no file system is mounted there")
-                self.module.warn(f"{path}: {wrong}; left as it is")
+            mount = mounts([path])[path]
+            if "error" in mount or not mount["mounted"]:
+                why = mount.get("error", "no file system is mounted there")
+                self.module.warn(f"{path}: {why}; the directory is not changed")
                 return
         with named(path):
             with held(path) as there:
@@ -73,22 +73,23 @@ class Files:
             if self.act(f"directory {path}", path, "absent\n", "directory\n"):
                 with held(path, make=True) as there:
                     if not there:
-                        raise StateError(f"{path}: somebody removed it while it was made; look at who did")
+                        raise StateError(f"{path}: was removed while it was created; find out by which process")
                     self.attributes(f"{there.name}/.", wanted, quiet=True)
 
     def ids(self, wanted: Mapping[str, Any]) -> tuple[int, int] | None:
-        """Return user and group as numbers; None in check mode for those that a real run would make."""
+        """Return user and group as numbers; None in check mode for those that a real run would create."""
         try:
             return pwd.getpwnam(wanted["owner"]).pw_uid, grp.getgrnam(wanted["group"]).gr_gid
         except KeyError:
             if self.module.check_mode:
                 return None
-            raise StateError(f"{wanted['path']}: owner {wanted['owner']}:{wanted['group']} does not exist") from None
+            owner = f"{wanted['owner']}:{wanted['group']}"
+            raise StateError(f"{wanted['path']}: owner {owner} does not exist; create it first") from None
 
     def attributes(self, name: str, wanted: Mapping[str, Any], quiet: bool = False) -> None:
-        """Set owner, group, mode and SELinux context where they differ; `quiet` when the change is already noted.
+        """Set owner, group, mode and SELinux context if they differ; `quiet` if the change is recorded already.
 
-        `name` leads to it; `wanted["path"]` is what people call it, and what decides the context.
+        `name` is the path to open; `wanted["path"]` is the path for messages, and determines the context.
         """
         path, ids = wanted["path"], self.ids(wanted)
         owner, group = map(str, ids) if ids else (None, None)
@@ -119,7 +120,7 @@ class Files:
         )
 
     def file(self, wanted: Mapping[str, Any]) -> None:
-        """Write a file whose text differs, by way of a new file with the right owner (never a half-written one)."""
+        """Write a file whose text differs, as a new file with the right owner that replaces the old one atomically."""
         path = wanted["path"]
         with named(path), held(os.path.dirname(path)) as folder:
             if wanted["state"] == "absent":
@@ -132,7 +133,7 @@ class Files:
                 return
             secret = wanted.get("secret_base64")
             if not secret and wanted["content"] is None:
-                raise StateError(f"{path}: has neither content nor secret_base64; an empty file has content ''")
+                raise StateError(f"{path}: has neither content nor secret_base64; set content '' for an empty file")
             content = base64.b64decode(secret).decode("utf-8", "surrogateescape") if secret else wanted["content"]
             before = read(folder.entry(path), path) if folder else None
             if folder and before == content and (folder.alone or not self.drifted(folder.entry(path), wanted)):
@@ -144,12 +145,13 @@ class Files:
                 self.replace(folder, path, content, wanted)
 
     def replace(self, folder: Directory | None, path: str, content: str, wanted: Mapping[str, Any] | None) -> None:
-        """Put a new file in the place of an old one; without `wanted` it has the attributes of the old one.
+        """Replace a file; without `wanted` the new one keeps the attributes of the old one.
 
-        Where others than root own the directory, it is made elsewhere: what has a name there can be led elsewhere.
+        If another user than root owns the directory, the new file is written elsewhere first, because that user could
+        replace it by a link.
         """
         if not folder:
-            raise StateError(f"{path}: there is no directory {os.path.dirname(path)}")
+            raise StateError(f"{path}: there is no directory {os.path.dirname(path)}; create it first")
         place = folder.name if folder.alone else self.module.tmpdir
         handle, new = tempfile.mkstemp(dir=place, prefix=f".{os.path.basename(path)}-")
         try:
@@ -160,7 +162,7 @@ class Files:
             if wanted:
                 self.attributes(new, {**wanted, "path": path}, quiet=True)
                 self.validate(new, wanted)
-            # One that is mounted, as /etc/hosts in a container, can only be written over.
+            # A mounted file, as /etc/hosts in a container, can only be overwritten.
             mounted = path in mount_table()
             with umask(0o077 if wanted else 0o022):
                 self.move(new, folder.entry(path), path, unsafe_writes=mounted, keep_dest_attrs=wanted is None)
@@ -171,7 +173,7 @@ class Files:
             self.attributes(folder.entry(path), wanted, quiet=True)
 
     def move(self, new: str, name: str, path: str, **how: bool) -> None:
-        """Put a file in its place by atomic_move, whose errors are plain exceptions around those of the system."""
+        """Rename a file with atomic_move, whose errors are plain exceptions around those of the system."""
         try:
             self.module.atomic_move(new, name, **how)
         except OSError:
@@ -180,19 +182,19 @@ class Files:
             raise StateError(f"{path}: {error.__cause__ or error}") from error
 
     def validate(self, new: str, wanted: Mapping[str, Any]) -> None:
-        """Have a command judge a new file before it is put in its place; what it says of a secret is not shown."""
+        """Run the validate command on a new file; its output is hidden if the file is a secret. Raises StateError."""
         command = wanted.get("validate")
         if not command:
             return
         if "%s" not in command:
-            raise StateError(f"{wanted['path']}: validate = {command}: without %s it does not see the new file")
+            raise StateError(f"{wanted['path']}: validate = {command}: has no %s for the new file; add it")
         code, out, error = self.module.run_command(command.replace("%s", new))
         if code:
-            said = "" if wanted["secret"] or wanted.get("secret_base64") else (error or out).strip()
-            raise StateError(": ".join(filter(None, (wanted["path"], f"refused by {command.split()[0]}", said))))
+            text = "" if wanted["secret"] or wanted.get("secret_base64") else (error or out).strip()
+            raise StateError(": ".join(filter(None, (wanted["path"], f"rejected by {command.split()[0]}", text))))
 
     def block(self, path: str, marker: str, content: str) -> None:
-        """Keep a marked part of a file."""
+        """Converge a marked part of a file."""
         with named(path), held(os.path.dirname(path)) as folder:
             before = read(folder.entry(path), path) if folder else None
             try:
@@ -203,18 +205,18 @@ class Files:
                 self.replace(folder, path, after, None)
 
     def link(self, path: str, target: str) -> None:
-        """Keep a symbolic link; it is flipped in one step, by way of one that an interrupted run may have left."""
+        """Converge a symbolic link, replaced atomically; the temporary one may be left from an interrupted run."""
         with named(path), held(os.path.dirname(path)) as folder:
             name = folder.entry(path) if folder else ""
             before = os.readlink(name) if os.path.islink(name) else None
             if before is None and os.path.lexists(name):
-                raise StateError(f"{path}: is there and is no link; move it away")
+                raise StateError(f"{path}: exists and is not a link; move it away")
             if before != target and self.act(f"link {path}", path, f"{before or 'absent'}\n", f"{target}\n"):
                 if not folder:
-                    raise StateError(f"{path}: there is no directory {os.path.dirname(path)}")
+                    raise StateError(f"{path}: there is no directory {os.path.dirname(path)}; create it first")
                 if os.path.islink(f"{name}.new"):
                     os.unlink(f"{name}.new")
                 elif os.path.lexists(f"{name}.new"):
-                    raise StateError(f"{path}.new: is there and is no link; move it away")
+                    raise StateError(f"{path}.new: exists and is not a link; move it away")
                 os.symlink(target, f"{name}.new")
                 os.rename(f"{name}.new", name)

@@ -1,8 +1,8 @@
-"""What the service of a unit was told while it runs, besides its files; kept on its host, no Ansible import.
+"""Records the dynamic settings that a unit's process has received, on its host.
 
-The process carries LIVE_DIGEST, of the settings that it was started with. What it was told after that is in no process,
-and it may outlive it: a broker finds it in ZooKeeper when it starts anew. So the record is no matter of a boot, and
-names each value that a run of ours may have set: whatever else is set is somebody else's.
+The process has LIVE_DIGEST in its environment, the digest of the settings with which it was started. Settings that it
+received later may outlive the process: a broker finds them in ZooKeeper when it starts again. So the record survives a
+reboot, and lists each value that a run of this project may have set; any other value was set by another program.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ FOLDER = "/var/lib/millrace"
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of one unit."""
+    """The record of one unit."""
 
     process: str = ""
-    """systemd's InvocationID of the process that was told."""
+    """systemd's InvocationID of the process that received settings."""
     digest: str = ""
-    """Of the settings that hold in this process since then; '' while a run is telling it."""
+    """The digest of the settings in force in this process since then; '' while a run is writing them."""
     told: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By name, the values that we may have set, and not taken back."""
+    """By name, the values that this project may have set and not removed."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """How a process stands to what is declared."""
+    """The comparison of a process with the declared settings."""
 
     differs: bool
-    """It was neither started with it nor told it."""
+    """Whether it was neither started with them nor has received them."""
     left: bool
-    """It was started with it, and something that it was told earlier goes before that."""
+    """Whether it was started with them, and settings that it received earlier override them."""
     record: Record
 
 
@@ -46,17 +46,17 @@ def path(unit: str) -> str:
 
 
 def read(unit: str) -> Record:
-    """Return what is known of a unit; nothing where there is no record, or none that can be read."""
+    """Return the record of a unit, empty if there is none, or none that can be read."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
-            found: dict[str, Any] = json.load(stream)
-        return Record(str(found["process"]), str(found["digest"]), dict(found["told"]))
+            fields: dict[str, Any] = json.load(stream)
+        return Record(str(fields["process"]), str(fields["digest"]), dict(fields["told"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Record()
 
 
 def write(unit: str, record: Record) -> None:
-    """Keep a record, whole or not at all. Raises OSError."""
+    """Write a record atomically. Raises OSError."""
     os.makedirs(FOLDER, mode=0o755, exist_ok=True)
     with open(f"{path(unit)}.new", "w", encoding="utf-8") as stream:
         stream.write(json.dumps(asdict(record), sort_keys=True) + "\n")
@@ -66,14 +66,14 @@ def write(unit: str, record: Record) -> None:
 
 
 def judged(unit: str, process: str, begun: str, declared: str) -> Live:
-    """Return how a process stands; `begun` is its LIVE_DIGEST, `declared` the one that is wanted."""
+    """Compare a process with the declared settings; `begun` is its LIVE_DIGEST, `declared` the digest to reach."""
     record = read(unit)
     holds = record.digest if record.process == process else begun
     return Live(holds != declared, begun == declared and bool(record.told), record)
 
 
 def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | None]) -> None:
-    """Note what is going to be told, before it is: whoever comes after an interruption knows it for ours."""
+    """Record the values before they are written, so that a run after an interruption knows who set them."""
     told = {name: list(values) for name, values in record.told.items()}
     for name, value in settings.items():
         if value is not None and value not in told.get(name, []):
@@ -84,7 +84,7 @@ def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | 
 
 
 def end(unit: str, process: str, digest: str, begun: str, told: Mapping[str, Sequence[str]]) -> None:
-    """Note what a process was told; no record is kept of one that has all from its files."""
+    """Record the values that a process has received; without any, and if it was started with all, delete the record."""
     if told or begun != digest:
         write(unit, Record(process, digest, told))
         return

@@ -1,7 +1,7 @@
-"""Units that playbooks/restart.yml is to restart, kept on their host until its end; no Ansible import.
+"""Marks units that playbooks/restart.yml has to restart, on their host, until the end of the run.
 
-A mark holds systemd's InvocationID of the process that is to go, and below it the hosts of the run that is to restart
-it. With another process it is done, whoever made it. In /run, so a boot, which starts all anew, leaves none.
+A mark contains systemd's InvocationID of the process to be replaced, and the hosts of the run. Once the unit has
+another process, the restart is done. Marks are in /run, so a reboot, which restarts everything, removes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def path(unit: str) -> str:
 
 
 def lines(unit: str) -> list[str]:
-    """Return the lines of a unit's mark, as many as it has; none where the unit is not marked."""
+    """Return the lines of a unit's mark; [] if the unit is not marked."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
             return stream.read().splitlines()
@@ -29,7 +29,7 @@ def lines(unit: str) -> list[str]:
 
 
 def read(unit: str) -> str:
-    """Return the InvocationID that is to go, '' where the unit is not marked."""
+    """Return the InvocationID of the process to be replaced, '' if the unit is not marked."""
     return "".join(lines(unit)[:1]).strip()
 
 
@@ -47,12 +47,12 @@ def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
 
 
 def remove(unit: str) -> None:
-    """Take a mark away. Raises OSError."""
+    """Remove a mark. Raises OSError."""
     os.unlink(path(unit))
 
 
 def judged(unit: str, facts: Mapping[str, str]) -> str:
-    """Return `due` or `done`, '' where the unit is not marked; `facts` are systemd's ActiveState and InvocationID."""
+    """Return `due` or `done`, '' if the unit is not marked; `facts` are systemd's ActiveState and InvocationID."""
     mark = read(unit)
     if not mark:
         return ""

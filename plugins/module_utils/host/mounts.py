@@ -1,4 +1,4 @@
-"""What is mounted where, and what it holds; no Ansible import."""
+"""Reads which paths are mount points, and their file systems."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from typing import Any
 REPLICA = re.compile(r".+-\d+")
 """The name of a folder in a log dir of Kafka."""
 MOVED = 0.2
-"""Seconds, longer than a broker takes to put a replica that it has copied in the place of the first."""
+"""Seconds, longer than a broker takes to replace a replica by its copy in another log dir."""
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return per path whether it is a mount point, and what is there.
+    """Return by path whether it is a mount point, and if it exists size, free space, device, type and entries.
 
-    Where it exists: size and free space in bytes, device, type and what it holds.
-
-    A file system that answers with errors, or takes no writes, has them in `error`.
+    A file system that returns errors, or is read-only, has the reason in `error`.
     """
     found: dict[str, dict[str, Any]] = {}
     mounted = mount_table()
@@ -64,10 +62,10 @@ def mount_table() -> dict[str, tuple[str, set[str]]]:
 
 
 def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return what `mounts` found, without folders that only seem to be at two paths.
+    """Return the result of `mounts`, without directories that only seem to be at two paths.
 
-    These are looked at again: between two looks, or for a moment on its own, a broker that moves a replica from one log
-    dir to another has it in both.
+    Such directories are checked again: while a broker moves a replica from one log dir to another, it can be seen in
+    both.
     """
     times = Counter(name for mount in found.values() for name in mount.get("names", ()) if REPLICA.fullmatch(name))
     both = {name for name, number in times.items() if number > 1}

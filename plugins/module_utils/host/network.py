@@ -1,4 +1,4 @@
-"""Which ports can be reached from the host this runs on; of the standard library alone."""
+"""Finds out which ports can be reached from this host, with the standard library only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 def connect(address: str, port: int, timeout: float) -> str:
     """Try one TCP connection: open, refused, timeout, or the error's name.
 
-    An answer of any kind shows that the way is open.
+    `open` and `refused` both prove that the address can be reached.
     """
     try:
         socket.create_connection((address, port), timeout=timeout).close()
@@ -26,7 +26,7 @@ def connect(address: str, port: int, timeout: float) -> str:
 
 
 def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
-    """Try every peer at once; return {address:port: what `connect` says}."""
+    """Try all peers in parallel; return the result of `connect` by address:port."""
     asked = [(str(peer["address"]), int(peer["port"])) for peer in peers]
     with ThreadPoolExecutor(64) as pool:
         answers = pool.map(lambda peer: connect(peer[0], peer[1], timeout), asked)

@@ -1,4 +1,4 @@
-"""Where a path leads, when others than root own directories on its way; no Ansible import."""
+"""Opens paths safely if other users than root own directories on the way."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StateError(Exception):
-    """A state that cannot be reached; the text says what and why."""
+    """A state that cannot be reached; the text has the object and the reason."""
 
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory that is held open: `name` is a path to this very one, wherever names may lead meanwhile."""
+    """An open directory: `name` is a path to exactly this one, even if its own path is changed meanwhile."""
 
     name: str
     alone: bool
-    """Nobody but root (or who runs this) can change what is in it."""
+    """Whether only root (or the user of this process) can change its entries."""
 
     def entry(self, path: str) -> str:
-        """Return the name of what stands at the end of `path` in it."""
+        """Return the path of the entry with the last name of `path`."""
         return f"{self.name}/{os.path.basename(path)}"
 
 
 def alone(status: os.stat_result) -> bool:
-    """Tell whether nobody but root, or who runs this, can put something into a directory."""
+    """Tell whether only root, or the user of this process, can change the entries of a directory."""
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def refusal(path: str, name: str, folder: os.stat_result) -> StateError:
-    """Return what is said of a link that root must not follow."""
+    """Return the error for a link that root must not follow."""
     try:
         owner = pwd.getpwuid(folder.st_uid).pw_name
     except KeyError:
         owner = str(folder.st_uid)
     return StateError(
-        f"{path}: {name} is a link, in a directory of {owner}, who can lead it anywhere;"
-        " look at who put it there, and remove it"
+        f"{path}: {name} is a link in a directory of {owner}, who could point it anywhere;"
+        " find out who created it, and remove it"
     )
 
 
@@ -54,16 +54,16 @@ def into(path: str, name: str, here: int, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-        with suppress(FileExistsError):  # another run was quicker: what it made is looked at as any
+        with suppress(FileExistsError):  # another run was faster: its directory is checked like any other
             os.mkdir(name, 0o755, dir_fd=here)
         return os.open(name, HANDLE, dir_fd=here)
 
 
 def descend(path: str, make: bool) -> int:
-    """Return a descriptor of a directory, reached component by component; `make` makes those that are missing.
+    """Return a descriptor of a directory, opened component by component; `make` creates missing ones.
 
-    A link is followed where root alone could have put it. Raises StateError for another, and where something else is
-    in the way; FileNotFoundError.
+    A link is followed only if root alone could have created it. Raises StateError for another link, and for anything
+    that is not a directory; FileNotFoundError.
     """
     here, links = os.open("/", HANDLE), 0
     names = path.split("/")[::-1]
@@ -88,7 +88,7 @@ def descend(path: str, make: bool) -> int:
                 there = os.open("/", HANDLE)
             elif not stat.S_ISDIR(mode):
                 os.close(there)
-                raise StateError(f"{path}: {name} is there and is no directory; move it away")
+                raise StateError(f"{path}: {name} exists and is not a directory; move it away")
             os.close(here)
             here = there
     except BaseException:
@@ -99,7 +99,7 @@ def descend(path: str, make: bool) -> int:
 
 @contextmanager
 def held(path: str, make: bool = False) -> Iterator[Directory | None]:
-    """Hold a directory open; None where there is none. Raises StateError as `descend`."""
+    """Yield an open directory, None if it does not exist. Raises StateError as `descend`."""
     try:
         descriptor = descend(path, make)
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def held(path: str, make: bool = False) -> Iterator[Directory | None]:
 
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
-    """Make files and directories with this umask, whatever the host's is."""
+    """Create files and directories with this umask, whatever the umask of the host."""
     before = os.umask(mask)
     try:
         yield
@@ -124,9 +124,9 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def read(name: str, path: str) -> str | None:
-    """Return a file's text, byte for byte, None where there is none; StateError for a link and for what is no file.
+    """Return a file's text, byte for byte, None if it does not exist. Raises StateError if it is not a regular file.
 
-    `name` is the path to open, `path` what people call it.
+    `name` is the path to open, `path` the path for messages.
     """
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -134,9 +134,9 @@ def read(name: str, path: str) -> str | None:
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise StateError(f"{path}: is a link and no file; move it away") from None
+            raise StateError(f"{path}: is a link, not a file; move it away") from None
         raise
     with open(handle, encoding="utf-8", errors="surrogateescape", newline="") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise StateError(f"{path}: is there and is no file; move it away")
+            raise StateError(f"{path}: exists and is not a file; move it away")
         return stream.read()

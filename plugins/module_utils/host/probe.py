@@ -1,4 +1,4 @@
-"""Read-only facts of the host this runs on; no Ansible import."""
+"""Reads the facts of the host on which it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.units import b
 
 
 def addresses() -> list[str]:
-    """Return the host's IPv4 and IPv6 addresses, loopback left out."""
+    """Return the host's IPv4 and IPv6 addresses, without loopback."""
     text = subprocess.run(
         ["ip", "-o", "addr", "show", "scope", "global"], capture_output=True, text=True, check=True
     ).stdout
@@ -29,33 +29,33 @@ def addresses() -> list[str]:
 
 
 def installed_log_dirs() -> list[str]:
-    """Return log.dirs of the broker that is installed; [] where none is."""
-    told = properties("/etc/kafka/server.properties").get("log.dirs", "")
-    return [path.strip() for path in told.split(",") if path.strip()]
+    """Return log.dirs of the installed broker; [] without one."""
+    value = properties("/etc/kafka/server.properties").get("log.dirs", "")
+    return [path.strip() for path in value.split(",") if path.strip()]
 
 
 def dropped(installed: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return the log dirs of the broker that is installed that it is not to have any more."""
+    """Return the log dirs of the installed broker that are no longer declared."""
     kept = {os.path.normpath(path) for path in wanted}
     return [path for path in installed if os.path.normpath(path) not in kept]
 
 
 def installed_listeners() -> dict[str, int]:
-    """Return the port of each listener of the broker that is installed; {} where none is."""
-    told = properties("/etc/kafka/server.properties").get("listeners", "")
-    return {name.upper(): int(port) for name, port in re.findall(r"([^,/\s]+)://[^,]*:(\d+)", told)}
+    """Return the port of each listener of the installed broker; {} without one."""
+    value = properties("/etc/kafka/server.properties").get("listeners", "")
+    return {name.upper(): int(port) for name, port in re.findall(r"([^,/\s]+)://[^,]*:(\d+)", value)}
 
 
 def installed_client_ports() -> list[int]:
-    """Return the ports at which the ZooKeeper server that is installed listens for clients; [] where none is."""
-    told = properties("/etc/zookeeper/zoo.cfg")
-    return [int(told[key]) for key in ("secureClientPort", "clientPort") if told.get(key, "").isdecimal()]
+    """Return the client ports of the installed ZooKeeper server; [] without one."""
+    settings = properties("/etc/zookeeper/zoo.cfg")
+    return [int(settings[key]) for key in ("secureClientPort", "clientPort") if settings.get(key, "").isdecimal()]
 
 
 def locks(unit: str) -> set[str]:
-    """Return the `.lock` that the unit's running broker holds open: one in each log dir from which it serves.
+    """Return the `.lock` files that the unit's running broker has open: one in each log dir that it uses.
 
-    None where it is down, or is starting and has not locked any yet.
+    Empty if the broker is down, or has just started and locked none yet.
     """
     process = subprocess.run(
         ["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True
@@ -68,24 +68,22 @@ def locks(unit: str) -> set[str]:
 
 
 def served(log_dirs: Iterable[str], held: Collection[str]) -> dict[str, list[str]]:
-    """Return the log dirs from which a broker `serves`, by the locks that it holds, and those that it has `given_up`.
+    """Return the log dirs that a broker `serves`, by its open locks, and those that it has taken offline (`given_up`).
 
-    What was mounted over one of the first hides what it serves from. Who holds none has given up none.
+    A file system mounted over a log dir hides the directory that the broker uses. Without any lock, no log dir counts
+    as offline.
     """
     ours = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" in held]
     return {"serves": ours, "given_up": [path for path in log_dirs if path not in ours] if held else []}
 
 
 def properties(path: str) -> dict[str, str]:
-    """Return a Java properties file as a dict, {} where there is none, or none that can be read: see `mounts`."""
+    """Return a Java properties file as a dict, {} if it cannot be read; `mounts` has the reason."""
     return dict(pairs(read(path)))
 
 
 def first_line(path: str) -> str:
-    """Return the first line of a file, '' where there is none, or none that can be read.
-
-    `mounts` says which file system failed.
-    """
+    """Return the first line of a file, '' if it cannot be read; `mounts` has the reason."""
     try:
         with open(path, encoding="utf-8") as stream:
             return stream.readline().strip()
@@ -94,42 +92,39 @@ def first_line(path: str) -> str:
 
 
 def clock() -> dict[str, Any]:
-    """Return the time, and whether the kernel knows somebody who keeps it; read-only.
+    """Return the time, and whether the kernel's clock is synchronized.
 
-    adjtimex(2) answers TIME_ERROR = 5 when nobody does.
+    adjtimex(2) returns TIME_ERROR = 5 if it is not.
     """
     buffer = ctypes.create_string_buffer(512)  # struct timex, modes = 0: read
     return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
 
 
 def javas(executables: Iterable[str]) -> dict[str, str]:
-    """Return the version of each java that can be run, by its path."""
+    """Return the version of each executable java, by its path."""
     runs = (path for path in executables if os.path.isfile(path) and os.access(path, os.X_OK))
     return {path: java_version(path) for path in runs}
 
 
 def java_version(executable: str) -> str:
-    """Return the version of a java from the `release` file beside it, without starting a JVM.
-
-    '' where there is none.
-    """
+    """Return the version of a java from the `release` file of its installation, without starting a JVM."""
     home = os.path.dirname(os.path.dirname(os.path.realpath(executable)))
     found = re.search(r'JAVA_VERSION="([^"]*)"', read(f"{home}/release"))
     return found.group(1) if found else ""
 
 
 def postgresql() -> dict[str, Any]:
-    """Return the release of the system, as `debian 12`, and the versions of PostgreSQL that are installed."""
-    told = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)"?$', read("/etc/os-release"), re.MULTILINE))
+    """Return the release of the system, as `debian 12`, and the installed versions of PostgreSQL."""
+    system = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)"?$', read("/etc/os-release"), re.MULTILINE))
     programs = glob.glob("/usr/lib/postgresql/*/bin/postgres")
     return {
-        "release": f"{told.get('ID', '')} {told.get('VERSION_ID', '')}",
+        "release": f"{system.get('ID', '')} {system.get('VERSION_ID', '')}",
         "installed": sorted(path.split("/")[4] for path in programs),
     }
 
 
 def limits() -> dict[str, int]:
-    """Return the most open files that the kernel gives a process, those of systemd itself, and its capabilities."""
+    """Return the kernel's limit of open files per process, that of systemd itself, and systemd's capabilities."""
     nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
     capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", read("/proc/1/status"), re.MULTILINE)
     nr_open = int(read("/proc/sys/fs/nr_open") or 1048576)
@@ -147,7 +142,7 @@ def memory() -> int:
 
 
 def read(path: str) -> str:
-    """Return a file's text, '' where it cannot be read."""
+    """Return a file's text, '' if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -156,12 +151,12 @@ def read(path: str) -> str:
 
 
 def converged() -> bool:
-    """Tell whether this project has written its part of /etc/hosts, as it does on every host."""
+    """Tell whether this project has written its part of /etc/hosts, which it does on every host."""
     return bool(re.search(r"^# BEGIN millrace$", read("/etc/hosts"), re.MULTILINE))
 
 
 def nft() -> str:
-    """Return '' where nft can be used, else why not."""
+    """Return '' if nft can be used, else why not."""
     try:
         done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
     except FileNotFoundError:
@@ -170,9 +165,9 @@ def nft() -> str:
 
 
 def ssh_port() -> int:
-    """Return the port of this host at which the SSH connection came in that this process serves, 0 where none is known.
+    """Return the port of the SSH connection of this process, 0 if it is not known.
 
-    sudo keeps the variable from its children, but not from root's eyes.
+    sudo removes the variable from its children, but root can read it in the environment of a parent process.
     """
     process: str | None = "self"
     while process not in (None, "0"):
@@ -186,7 +181,7 @@ def ssh_port() -> int:
 def installed_archives() -> dict[str, str]:
     """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked.
 
-    'complete' stands for the SHA-512 of what was made there of several, as a release of Spark jobs.
+    The value is 'complete' for a directory that was made of several archives, as a release of Spark jobs.
     """
     marks = sorted(glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512"))
     found = {os.path.dirname(path): installed(os.path.dirname(path)) for path in marks}
@@ -195,9 +190,9 @@ def installed_archives() -> dict[str, str]:
 
 
 def installed(dest: str) -> str:
-    """Return the SHA-512 (hexadecimal) of the archive that a directory was made from.
+    """Return the SHA-512 (hexadecimal) of the archive that was unpacked in a directory.
 
-    '' where there is none, and where services cannot enter it: then it was made under a stricter umask than ours.
+    '' if there is none, or if services cannot enter the directory, which was then created with a stricter umask.
     """
     mark = f"{dest}/.sha512"
     try:

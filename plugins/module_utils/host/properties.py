@@ -1,6 +1,6 @@
-"""Java's properties files, by the rules of java.util.Properties (its load and store); no Ansible import.
+"""Reads and writes Java's properties files, by the rules of java.util.Properties (load and store).
 
-Kafka and ZooKeeper load theirs as bytes, which Java reads as ISO 8859-1: everything beyond ASCII is written as \\uXXXX.
+Kafka and ZooKeeper load them as bytes, which Java reads as ISO 8859-1: characters beyond ASCII are written as \\uXXXX.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import re
 
 SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", "\\": "\\\\"}
 LONG = {short[1]: character for character, short in SHORT.items()}
-# A backslash with what it stands before: digits of UTF-16, or one character, which stands for itself or for a blank.
+# An escape sequence: digits of UTF-16, or one character, which represents itself or white space.
 ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 # Up to the first =, : or blank that has no backslash; blanks around it do not count.
 PAIR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
 
 
 def escaped(text: str) -> str:
-    """Return a text in which Java finds every character again."""
+    """Return a text escaped so that Java reads the same characters."""
     return "".join(
         SHORT[character]
         if character in SHORT
@@ -28,25 +28,25 @@ def escaped(text: str) -> str:
 
 
 def line(key: str, value: str) -> str:
-    """Return the line `key=value`; what Java reads as it stands, which is most, is not escaped."""
+    """Return the line `key=value`; characters that Java reads unchanged are not escaped."""
     name = re.sub(r"[ =:]|^[#!]", r"\\\g<0>", escaped(key))
     text = re.sub(r"^ ", r"\\ ", escaped(value))
     return f"{name}={text}"
 
 
 def plain(text: str) -> str:
-    """Return what Java reads from an escaped text."""
-    units = ESCAPED.sub(lambda found: character(found[1]), text).encode("utf-16-be", "surrogatepass")
+    """Return the text that Java reads from an escaped text."""
+    units = ESCAPED.sub(lambda match: character(match[1]), text).encode("utf-16-be", "surrogatepass")
     return units.decode("utf-16-be", "surrogatepass")
 
 
 def character(after: str) -> str:
-    """Return what stands for a backslash and what is after it."""
+    """Return the character of an escape sequence; `after` is the part after the backslash."""
     return chr(int(after[1:], 16)) if len(after) == 5 else LONG.get(after, after)
 
 
 def logical_lines(text: str) -> list[str]:
-    """Return lines that are not blank and no comments; after an odd number of backslashes one goes on in the next."""
+    """Return lines that are neither blank nor comments; an odd number of backslashes at the end continues a line."""
     lines: list[str] = []
     begun = ""
     for physical in re.split(r"\r\n|\n|\r", text):
@@ -62,10 +62,10 @@ def logical_lines(text: str) -> list[str]:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Return keys and values as Java reads them, in the order of the file; of a key that is there twice, both."""
-    found = []
+    """Return keys and values as Java reads them, in the order of the file; a key that occurs twice has both."""
+    parsed = []
     for logical in logical_lines(text):
         match = PAIR.fullmatch(logical)
-        assert match, logical  # every line is a key, an empty one too
-        found.append((plain(match[1]), plain(match[2])))
-    return found
+        assert match, logical  # every line matches, even an empty one
+        parsed.append((plain(match[1]), plain(match[2])))
+    return parsed

@@ -1,4 +1,4 @@
-"""Which versions of Kafka and ZooKeeper a host has unpacked and runs, read-only; no Ansible import."""
+"""Reads the installed and the running versions of Kafka and ZooKeeper."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import shown
 
-# By product: its unit, the jars that are there, and the name of the one that tells the version.
+# By product: its unit, the directory of its jars, and the jar whose name has the version.
 PRODUCTS = {
     "kafka": ("kafka.service", "/opt/kafka/current/libs", "kafka-clients"),
     "zookeeper": ("zookeeper.service", "/opt/zookeeper/current/lib", "zookeeper"),
 }
 PROTOCOL = "inter.broker.protocol.version"
 IN_FORCE = "KAFKA_PROTOCOL"
-"""In the environment of a broker's process: the protocol that it was started with (kafka.service.j2)."""
+"""A variable in the environment of a broker's process: the protocol with which it was started (kafka.service.j2)."""
 FILE = "/etc/kafka/server.properties"
 
 
 def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return by product the version that is `installed` and the one that `running` processes are of, '' for none.
+    """Return by product the `installed` version and the `running` one, '' for none.
 
-    Of Kafka also `protocol`, what the running broker speaks to the others, else what its file says; '' where neither
-    says it: then it is that of the version.
+    Of Kafka also `protocol`, that of the running broker, else that of its file; '' if neither sets it: then the version
+    determines it.
     """
     asked = [name for name in products if os.path.lexists(os.path.dirname(PRODUCTS[name][1]))]
     facts = shown("MainPID", [PRODUCTS[name][0] for name in asked]) if asked else []
-    found: dict[str, dict[str, Any]] = {}
+    versions: dict[str, dict[str, Any]] = {}
     for name, unit in zip(asked, facts, strict=True):
         _, folder, jar = PRODUCTS[name]
         process = unit.get("MainPID", "0")
-        found[name] = {"installed": version_of(glob.glob(f"{folder}/*.jar"), jar), "running": ""}
+        versions[name] = {"installed": version_of(glob.glob(f"{folder}/*.jar"), jar), "running": ""}
         if process != "0":
-            found[name]["running"] = version_of(open_files(process), jar)
+            versions[name]["running"] = version_of(open_files(process), jar)
         if name == "kafka":
-            found[name]["protocol"] = (process != "0" and not read_it(process) and in_force(process)) or in_file()
-    return found
+            versions[name]["protocol"] = (process != "0" and not read_it(process) and in_force(process)) or in_file()
+    return versions
 
 
 def version_of(paths: Iterable[str], jar: str) -> str:
-    """Return the version in the name of a jar, as 3.9.2 of kafka-clients-3.9.2.jar; '' where it is not among them."""
+    """Return the version in the name of a jar, as 3.9.2 of kafka-clients-3.9.2.jar; '' if the jar is not there."""
     pattern = re.compile(rf"{re.escape(jar)}-(\d+\.\d+\.\d+)[^/]*\.jar")
-    found = [match[1] for path in paths if (match := pattern.fullmatch(os.path.basename(path)))]
-    return found[0] if found else ""
+    versions = [match[1] for path in paths if (match := pattern.fullmatch(os.path.basename(path)))]
+    return versions[0] if versions else ""
 
 
 def open_files(process: str) -> list[str]:
-    """Return the files that a process holds open; [] where it has ended."""
+    """Return the files that a process has open; [] if it has ended."""
     try:
         return [target for name in os.listdir(f"/proc/{process}/fd") if (target := held(process, name))]
     except OSError:
@@ -59,7 +59,7 @@ def open_files(process: str) -> list[str]:
 
 
 def held(process: str, descriptor: str) -> str:
-    """Return the file of a descriptor, '' where it is closed since."""
+    """Return the file of a descriptor, '' if it was closed meanwhile."""
     try:
         return os.readlink(f"/proc/{process}/fd/{descriptor}")
     except OSError:
@@ -67,10 +67,10 @@ def held(process: str, descriptor: str) -> str:
 
 
 def read_it(process: str, path: str = FILE) -> bool:
-    """Tell whether a process has begun since the file was written, so that it has read what stands there.
+    """Tell whether a process was started after the file was written, so that it has read the file.
 
-    Its environment may be older than that: systemd gives the one that it has loaded, and a run that ended between the
-    file and systemd's reload left the two apart.
+    Its environment may be older than the file: systemd passes the unit that it has loaded, and a run may have been
+    interrupted between writing the file and reloading systemd.
     """
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
@@ -82,18 +82,18 @@ def read_it(process: str, path: str = FILE) -> bool:
 
 
 def in_force(process: str) -> str:
-    """Return the protocol that a broker's process was started with; '' of one of before this was noted there."""
+    """Return the protocol with which a broker's process was started; '' if its environment does not have it."""
     try:
         with open(f"/proc/{process}/environ", "rb") as stream:
-            said = stream.read().split(b"\0")
+            variables = stream.read().split(b"\0")
     except OSError:
         return ""
     name = f"{IN_FORCE}=".encode()
-    return next((line[len(name) :].decode(errors="replace") for line in said if line.startswith(name)), "")
+    return next((line[len(name) :].decode(errors="replace") for line in variables if line.startswith(name)), "")
 
 
 def in_file(path: str = FILE) -> str:
-    """Return the protocol that the file of the broker that is installed says; '' where it says none."""
+    """Return the protocol in the file of the installed broker; '' if it has none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return dict(pairs(stream.read())).get(PROTOCOL, "")

@@ -1,4 +1,4 @@
-"""Converge nft tables, users, directories, files, links, kernel settings and units of a host; no Ansible import."""
+"""Converges nft tables, users, directories, files, links, kernel settings and units of a host."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import S
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import Units, digest_in, run
 
 ROOT = {"owner": "root", "group": "root"}
-# Prints the table that rules (on the standard input) make, in the kernel's own words: in a network namespace that ends
-# with the command.
+# Prints the table that rules (on standard input) create, as the kernel lists it, in a temporary network namespace.
 MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "$0"')
 
 
 def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a unit with the digest of its own file among `files`, where none is said."""
+    """Return a unit with the digest in its own file among `files`, unless it has a digest."""
     texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
     environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)
     return {**unit, "digest": unit["digest"] or digest_in("\n".join(environment))}
 
 
 class Host:
-    """What one call changes on the host it runs on.
+    """The changes of one call on this host.
 
-    `changes` holds one line per change, `diffs` Ansible's before/after pairs, `units` the state of each unit.
+    `changes` has one line for each change, `diffs` Ansible's before/after pairs, `units` the state of each unit.
     """
 
     def __init__(self, module: Any) -> None:
-        """`module` is the AnsibleModule; in its check mode everything is compared and nothing is written."""
+        """`module` is the AnsibleModule; in check mode everything is compared and nothing is written."""
         self.check_mode: bool = module.check_mode
         self.changes: list[str] = []
         self.diffs: list[dict[str, str]] = []
@@ -42,12 +41,12 @@ class Host:
         self.units = self.services.states
 
     def converge(self, wanted: Mapping[str, Any]) -> None:
-        """Bring the host to `wanted` (the options of the module host_state). Raises StateError or OSError."""
-        with umask(0o022):  # directories that others have to enter are made under every umask
+        """Converge the host to `wanted` (the options of the module host_state). Raises StateError or OSError."""
+        with umask(0o022):  # other users have to enter the directories, whatever the umask of the host
             self.everything(wanted)
 
     def everything(self, wanted: Mapping[str, Any]) -> None:
-        """Bring the host to `wanted`, option by option."""
+        """Converge the host to `wanted`, option by option."""
         for table in wanted["nftables"]:
             self.table(table)
         units = [with_digest(unit, wanted["files"]) for unit in wanted["units"] if unit["state"] != "absent"]
@@ -69,13 +68,13 @@ class Host:
             self.services.converge(units)
 
     def act(self, change: str, where: str, before: str, after: str) -> bool:
-        """Note a change; false in check mode, when it must not be made."""
+        """Record a change; return False in check mode, in which it must not be made."""
         self.changes.append(change)
         self.diffs.append({"before_header": where, "after_header": where, "before": before, "after": after})
         return not self.check_mode
 
     def table(self, wanted: Mapping[str, Any]) -> None:
-        """Keep a table of nft and its file. Rules that nft refuses change nothing."""
+        """Converge a table of nft and its file. Rules that nft rejects change nothing."""
         name, path, folder = wanted["table"], wanted["path"], os.path.dirname(wanted["path"])
         present, there, before = wanted["state"] == "present", os.path.exists(path), self.listing(name)
         after = run(*MADE_APART, name, stdin=wanted["content"]) if present else ""
@@ -100,14 +99,14 @@ class Host:
 
     @staticmethod
     def listing(table: str) -> str:
-        """Return a table as nft lists it, '' where there is none, or no nft."""
+        """Return a table as nft lists it, '' if there is none, or no nft."""
         try:
             return subprocess.run(["nft", "list", "table", "inet", table], capture_output=True, text=True).stdout
         except FileNotFoundError:
             return ""
 
     def user(self, name: str, home: str) -> None:
-        """Make a system user without a login; one that exists is left as it is."""
+        """Create a system user without a login; an existing one is not changed."""
         try:
             pwd.getpwnam(name)
         except KeyError:
@@ -128,9 +127,9 @@ class Host:
     def sysctl(self, key: str, value: str) -> None:
         """Set a kernel setting that differs now."""
         path = "/proc/sys/" + key.replace(".", "/")
-        found = read(path, path)
-        if found is None:
-            raise StateError(f"sysctl {key}: this kernel does not know it; take it out of base_sysctl")
-        if found.split() != value.split() and self.act(f"sysctl {key}", f"sysctl {key}", found, f"{value}\n"):
+        current = read(path, path)
+        if current is None:
+            raise StateError(f"sysctl {key}: this kernel does not have it; remove it from base_sysctl")
+        if current.split() != value.split() and self.act(f"sysctl {key}", f"sysctl {key}", current, f"{value}\n"):
             with open(path, "w", encoding="ascii") as stream:
                 stream.write(value)

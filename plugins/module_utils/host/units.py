@@ -1,4 +1,4 @@
-"""systemd units of a host; no Ansible import."""
+"""Converges systemd units of a host."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.answering impo
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
-"""Of what a process reads when it starts alone, and of what it can be told while it runs."""
-OWED = {False: "running with an older configuration\n", True: "marked for a restart\n"}
+"""Digests of the settings that a process reads only at its start, and of its dynamic settings."""
+REASONS = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
 
 def run(*argv: str, stdin: str = "") -> str:
-    """Run a command to its end, and return its output; StateError with its own words when it fails."""
+    """Run a command, and return its output. Raises StateError with its error output if it fails."""
     done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
     if done.returncode:
         raise StateError(f"{' '.join(argv)}: {done.stderr.strip() or done.returncode}")
@@ -27,24 +27,24 @@ def run(*argv: str, stdin: str = "") -> str:
 
 
 def shown(properties: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return properties of units, with commas between, as systemd shows them.
+    """Return properties (a list with commas) of units, as systemd shows them.
 
-    One that systemd says several times has its values in as many lines.
+    A property that systemd lists several times has its values in several lines.
     """
     units = []
     for part in run("systemctl", "show", "-p", properties, *names).strip().split("\n\n"):
-        found: dict[str, str] = {}
+        facts: dict[str, str] = {}
         for line in part.splitlines():
             key, _, value = line.partition("=")
-            found[key] = f"{found[key]}\n{value}" if key in found else value
-        units.append(found)
+            facts[key] = f"{facts[key]}\n{value}" if key in facts else value
+        units.append(facts)
     return units
 
 
 class Units:
-    """What one call changes of units, with `states` by name.
+    """The changes of one call of units, with their `states` by name.
 
-    `act` notes a change, and is false where none may be made.
+    `act` records a change, and returns False if it must not be made.
     """
 
     def __init__(self, check_mode: bool, act: Callable[[str, str, str, str], bool]) -> None:
@@ -54,7 +54,7 @@ class Units:
         self.states: dict[str, dict[str, Any]] = {}
 
     def converge(self, wanted: Sequence[Mapping[str, Any]]) -> None:
-        """Enable, start, stop or restart units, and say which one is owed a restart."""
+        """Enable, start, stop or restart units, and record which of them have a pending restart."""
         found = self.show([unit["name"] for unit in wanted])
         if any(facts["NeedDaemonReload"] == "yes" for facts in found.values()) and not self.check_mode:
             run("systemctl", "daemon-reload")
@@ -63,7 +63,7 @@ class Units:
             self.unit(unit, found[unit["name"]])
 
     def show(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Return systemd's view of the units, one dict of properties each."""
+        """Return the properties of units by name."""
         return dict(
             zip(
                 names,
@@ -76,14 +76,14 @@ class Units:
         """Converge one unit."""
         name, running = wanted["name"], found["ActiveState"] == "active"
         enabled = found["UnitFileState"] == "enabled"
-        wants = wanted["enabled"] and wanted["state"] != "absent"
-        if wants != enabled:
-            verb = "enable" if wants else "disable"
+        enable = wanted["enabled"] and wanted["state"] != "absent"
+        if enable != enabled:
+            verb = "enable" if enable else "disable"
             if self.act(f"{verb} {name}", name, f"{found['UnitFileState'] or 'absent'}\n", f"{verb}d\n"):
                 run("systemctl", verb, "--quiet", name)
         started, marked = False, self.mark(wanted, found)
-        owed = running and bool(wanted["digest"]) and digest_of(found["MainPID"]) != wanted["digest"]
-        owed = owed or marked == "due"
+        pending = running and bool(wanted["digest"]) and digest_of(found["MainPID"]) != wanted["digest"]
+        pending = pending or marked == "due"
         if wanted["state"] in ("stopped", "absent"):
             if found["ActiveState"] != "inactive" and self.act(
                 f"stop {name}", name, f"{found['ActiveState']}\n", "inactive\n"
@@ -91,31 +91,31 @@ class Units:
                 run("systemctl", "stop", name)
                 if wanted["state"] == "absent" and shown("ActiveState", [name])[0]["ActiveState"] == "failed":
                     run("systemctl", "reset-failed", name)
-            running = owed = False
+            running = pending = False
         elif not running and self.act(f"start {name}", name, f"{found['ActiveState']}\n", "active\n"):
             run("systemctl", "reset-failed", name)
             run("systemctl", "start", name)
             running = started = True
         elif (
-            owed
+            pending
             and wanted["state"] == "converged"
-            and self.act(f"restart {name}", name, OWED[marked == "due"], "restarted\n")
+            and self.act(f"restart {name}", name, REASONS[marked == "due"], "restarted\n")
         ):
             run("systemctl", "restart", name)
-            started, owed = True, False
+            started, pending = True, False
         if started:
             stays(name, wanted.get("watch") or 0, wanted.get("answers"))
-        self.states[name] = {"active": running, "restart_owed": owed, "started": started}
+        self.states[name] = {"active": running, "restart_owed": pending, "started": started}
         if marked:
             self.states[name]["marked"] = True
         if wanted.get("live"):
-            self.states[name]["live"] = self.live(wanted, found, owed, started)
+            self.states[name]["live"] = self.live(wanted, found, pending, started)
 
     def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
-        """Say what a process is still to be told; note what it is going to be told, or was.
+        """Return which dynamic settings a process has to receive; record those that it will receive, or has received.
 
-        That is bookkeeping: what changes is told by whoever tells the process. One that starts anew has all from its
-        files, and is to be rid of what it was told before.
+        This is no change of the host: kafka_live_config writes and reports the settings. A process that starts again
+        has all from its files, and earlier settings have to be removed.
         """
         name, settings, digest = wanted["name"], wanted["live"]["settings"], wanted["live"]["digest"]
         process, begun = found.get("InvocationID", ""), digest_of(found["MainPID"], LIVE)
@@ -123,19 +123,19 @@ class Units:
             if not self.check_mode:
                 live.end(name, process, digest, begun, wanted["live"]["told"])
             return {"owed": False}
-        stands = live.judged(name, process, begun, digest)
-        told, anew = stands.record.told, restart or started
+        compared = live.judged(name, process, begun, digest)
+        told, anew = compared.record.told, restart or started
         if anew or found["ActiveState"] != "active":
-            owed = anew and bool(told)
+            pending = anew and bool(told)
         else:
-            owed = stands.differs or stands.left
-            if stands.differs and not self.check_mode:
-                live.begin(name, stands.record, process, settings)
-        return {"owed": owed, "anew": anew, "digest": digest, "settings": settings, "told": told}
+            pending = compared.differs or compared.left
+            if compared.differs and not self.check_mode:
+                live.begin(name, compared.record, process, settings)
+        return {"owed": pending, "anew": anew, "digest": digest, "settings": settings, "told": told}
 
     def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
-        """Mark a unit for a restart, or end that; return whether one is `due` or `done`, '' where it is no matter."""
-        name, restart = wanted["name"], wanted.get("restart") or "unsaid"
+        """Mark a unit for a restart, or remove the mark; return whether it is `due` or `done`, '' if not requested."""
+        name, restart = wanted["name"], wanted.get("restart") or "unset"
         mark, hosts = marks.judged(name, found), sorted(wanted.get("restart_hosts") or ())
         if restart == "end":
             ours = not hosts or marks.run_of(name) == hosts
@@ -147,23 +147,23 @@ class Units:
             if self.act(f"mark {name}", name, "not marked\n", "marked for a restart\n"):
                 marks.write(name, found.get("InvocationID", "") if running else "", hosts)
             return "due" if running else "done"
-        return mark if restart != "unsaid" or wanted["state"] == "converged" else ""
+        return mark if restart != "unset" or wanted["state"] == "converged" else ""
 
 
 def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None) -> None:
-    """Watch a unit that was started, until it answers where `answering` says (at, tls).
+    """Watch a unit that was started for `seconds`, or until it answers at `answering` (at, tls).
 
-    Raises StateError, with its last words, where it ends within `seconds`.
+    Raises StateError with its last messages if it ends within that time.
     """
     deadline, tick, counts = time.monotonic() + seconds, threading.Event(), list[int]()
     while time.monotonic() < deadline:
         (found,) = shown("ActiveState,SubState,NRestarts", [name])
         counts.append(int(found["NRestarts"] or 0))  # it may count older ones as well
         if found["ActiveState"] == "failed" or found["SubState"] == "auto-restart" or counts[-1] > counts[0]:
-            words = run("journalctl", "-q", "-u", name, "-n", "12", "-o", "cat", "--no-pager").strip()
+            messages = run("journalctl", "-q", "-u", name, "-n", "12", "-o", "cat", "--no-pager").strip()
             raise StateError(
-                f"{name} was started and ends at once, so it is down here; nothing else was stopped. Mend what it "
-                f"says, and run again: what is down may be restarted. Its last words:\n{words}"
+                f"{name} was started and ends at once, so it is down here; nothing else was stopped. Correct the cause "
+                f"and run again: a unit that is down may be restarted. Its last messages:\n{messages}"
             )
         if answering and answers(answering["at"], answering["tls"]):
             return
@@ -171,7 +171,7 @@ def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None)
 
 
 def digest_of(pid: str, variable: str = CONFIG) -> str:
-    """Return the digest that a running process was started with."""
+    """Return the digest with which a running process was started, '' without one."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:
             return digest_in(stream.read().replace(b"\0", b"\n").decode(errors="replace"), variable)
@@ -180,20 +180,20 @@ def digest_of(pid: str, variable: str = CONFIG) -> str:
 
 
 def digest_in(text: str, variable: str = CONFIG) -> str:
-    """Return a digest among variables of an environment, as lines or as systemd shows them; else ''."""
+    """Return a digest among environment variables, as lines or as systemd shows them; '' without one."""
     found = re.search(rf"(?:^|[\s\"]){variable}=([^\s\"]*)", text)
     return found.group(1) if found else ""
 
 
 def restarts(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the units that are marked for a restart, those in which it is `due`, and those in which it is `done`."""
+    """Return the units that are marked for a restart, by whether it is `due` or `done`."""
     asked = marks.marked(sorted(set(names)))
-    found = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
-    return {word: marks.of(found, word) for word in ("due", "done")}
+    facts = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
+    return {word: marks.of(facts, word) for word in ("due", "done")}
 
 
 def behind(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return running units whose process is `older` than the configuration on the disk, or is still to be `told` it."""
+    """Return running units whose process is `older` than the files on disk, or has no new settings (`untold`)."""
     asked = sorted(set(names))
     facts = "ActiveState,MainPID,NeedDaemonReload,Environment,EnvironmentFiles,InvocationID"
     parts = shown(facts, asked) if asked else []

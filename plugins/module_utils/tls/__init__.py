@@ -1,1 +1,1 @@
-"""TLS as it is served."""
+"""TLS connections, and the certificates that ports serve."""

@@ -1,4 +1,4 @@
-"""How a client that shows a certificate connects; no Ansible import."""
+"""Creates TLS contexts of clients, with or without a certificate."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 
 class OwnFileError(OSError):
-    """A file of the client itself, which says nothing of whom it would have asked."""
+    """A file of the client itself cannot be read; this says nothing about the server."""
 
 
 def trusting(ca: str | None) -> ssl.SSLContext:
-    """Return the context of a client that trusts `ca`, a PEM file; without one, whom this machine trusts.
+    """Return the context of a client that trusts `ca`, a PEM file; without it, the CAs of this machine.
 
-    It takes what librdkafka takes, whatever the Python: from 3.13 on that would refuse certificates without all that
-    RFC 5280 asks for, as the identifiers of keys that many outside CAs leave out, and trust an intermediate CA without
-    its root. Raises OSError.
+    It accepts the same certificates as librdkafka, with any Python. From 3.13 on, Python would reject certificates
+    without everything that RFC 5280 requires, as key identifiers, which many outside CAs omit, and trust an
+    intermediate CA without its root. Raises OSError.
     """
     context = ssl.create_default_context(cafile=ca)
     context.verify_flags &= ~(ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN)
@@ -23,9 +23,9 @@ def trusting(ca: str | None) -> ssl.SSLContext:
 
 
 def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`.
+    """Return the context of a client with `certificate` (a PEM file with its key) that trusts `ca`.
 
-    Names are compared. Raises OwnFileError, which names the file.
+    Names in certificates are compared. Raises OwnFileError, which names the file.
     """
     path = tls["ca"]
     try:
@@ -33,6 +33,6 @@ def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
         path = tls["certificate"]
         context.load_cert_chain(path)
     except OSError as error:
-        words = f"cannot be read here ({error.strerror or error}), so nobody was asked"
-        raise OwnFileError(f"{path}: {words}; correct admin_tls, or put the file on this host") from error
+        why = f"cannot be read here ({error.strerror or error}), so no server was asked"
+        raise OwnFileError(f"{path}: {why}; correct admin_tls, or put the file on this host") from error
     return context

@@ -1,7 +1,4 @@
-"""Which certificate a port serves and whose it accepts, asked by a handshake.
-
-No Ansible import, nothing but the handshake is sent.
-"""
+"""Reads by a handshake which certificate a port serves, and which CAs it accepts; sends nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
 
-# RFC 4514 with numbers for all attributes, which names.name knows whatever words this openssl has for them.
+# RFC 4514 with numbers for all attributes, which names.name can parse, whatever names this openssl has for them.
 NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"
 
 
@@ -27,7 +24,7 @@ NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"
 class Served:
     """The answer of one port: hexadecimal serial, last second of validity, subjects of the CAs that it accepts.
 
-    There are none where it asks for no certificate.
+    `authorities` is empty if the port requests no certificate.
     """
 
     serial: str = ""
@@ -37,30 +34,28 @@ class Served:
 
 
 def handshake(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> Served:
-    """Return what a port serves; `error` says why there is nothing.
+    """Return the certificate that a port serves, or `error`.
 
-    The certificate is verified as a client does, its names included.
+    The certificate is verified as by a client, including its names.
     """
     try:
         with (
             socket.create_connection((address, port), timeout=timeout) as plain,
             tls_context(tls).wrap_socket(plain, server_hostname=address) as connection,
         ):
-            found: Any = connection.getpeercert()
+            certificate: Any = connection.getpeercert()
     except ssl.SSLCertVerificationError as error:
-        return Served(error=f"certificate refused: {error.verify_message}")
+        return Served(error=f"certificate rejected: {error.verify_message}")
     except OSError as error:
         return Served(error=str(error))
-    until = datetime.fromtimestamp(ssl.cert_time_to_seconds(found["notAfter"]), UTC)
-    return Served(f"{int(found['serialNumber'], 16):x}", until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    until = datetime.fromtimestamp(ssl.cert_time_to_seconds(certificate["notAfter"]), UTC)
+    return Served(f"{int(certificate['serialNumber'], 16):x}", until.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> list[str]:
-    """Return the subjects of the CAs that a port names when it asks for a certificate, as names.text has them.
+    """Return the subjects of the CAs that a port names when it requests a certificate, in the form of names.text.
 
-    Python's ssl cannot tell.
-
-    Raises ImportError where there is no cryptography.
+    Uses openssl, since Python's ssl does not report them. Raises ImportError without cryptography.
     """
     from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 
@@ -81,14 +76,14 @@ def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5
     def written(line: str) -> str:
         try:
             return names.text(names.name(line))
-        except ValueError:  # a common name of more than 64 bytes, and what else X.520 forbids
+        except ValueError:  # a name that X.520 forbids, as a common name of more than 64 bytes
             return line
 
     return sorted(written(line) for line in found.group(1).splitlines()) if found else []
 
 
 def observe(endpoints: Iterable[Mapping[str, Any]], tls: Mapping[str, str]) -> list[Served]:
-    """Ask every endpoint {address, port, trusted} at once; CAs are asked for only where `trusted` is not empty."""
+    """Read all endpoints {address, port, trusted} in parallel; CAs are read only if `trusted` is not empty."""
 
     def ask(endpoint: Mapping[str, Any]) -> Served:
         served = handshake(endpoint["address"], int(endpoint["port"]), tls)
@@ -101,19 +96,19 @@ def observe(endpoints: Iterable[Mapping[str, Any]], tls: Mapping[str, str]) -> l
 
 
 def differs(endpoint: Mapping[str, Any], served: Served) -> str:
-    """Return what an endpoint {serial, trusted} does otherwise than it should, '' where nothing."""
+    """Return how an endpoint differs from the files on its disk {serial, trusted}, '' if it does not."""
     if served.error:
         return served.error
     if served.serial != endpoint["serial"]:
         return f"serves the certificate {served.serial}, on its disk is {endpoint['serial']}"
     if endpoint.get("trusted") and served.authorities != sorted(endpoint["trusted"]):
         on_disk = ", ".join(sorted(endpoint["trusted"]))
-        return f"trusts {', '.join(served.authorities) or 'nobody'}, on its disk is {on_disk}"
+        return f"trusts {', '.join(served.authorities) or 'no CA'}, on its disk is {on_disk}"
     return ""
 
 
 def wait(endpoints: Sequence[Mapping[str, Any]], tls: Mapping[str, str], timeout: float) -> list[str]:
-    """Ask until every endpoint does what it should, `timeout` seconds at most; return what is left.
+    """Wait until all endpoints match the files on their disks, at most `timeout` seconds; return the differences.
 
     An endpoint is {host, address, port, serial, trusted}.
     """

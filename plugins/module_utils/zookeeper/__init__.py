@@ -1,1 +1,1 @@
-"""A running ensemble, asked and changed."""
+"""Reads and changes a running ZooKeeper ensemble."""

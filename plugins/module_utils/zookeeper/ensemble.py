@@ -1,4 +1,4 @@
-"""The state of a ZooKeeper ensemble, asked server by server; no Ansible import."""
+"""Reads the state of a ZooKeeper ensemble, server by server, and sets the ACL of its root znode."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Tls = Mapping[str, str]
 
 
 class EnsembleError(Exception):
-    """The ensemble refused, or did not answer; the text says what to look at."""
+    """The ensemble rejected a request, or did not answer; the text has what to check."""
 
 
 def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None, timeout: float = 2.0) -> str:
-    """Return a server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer.
+    """Return a server's answer to `srvr`, `mntr` or `ruok`; '' if it does not answer.
 
-    `tls` as for `tls_context`. Raises OwnFileError: a file that is missing here is no silence there.
+    `tls` as for `tls_context`. Raises OwnFileError: a file that is missing here does not mean that the server is down.
     """
     context, answer = tls_context(tls) if tls else None, b""
     try:
@@ -40,12 +40,12 @@ def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None,
 
 
 def zookeeper_mode(answer: str) -> str:
-    """Return what the text of `srvr` says: leader, follower, observer, standalone, read-only.
+    """Return the mode in the answer to `srvr`: leader, follower, observer, standalone, read-only.
 
-    'not serving' or 'down' where it does not.
+    'not serving' if the answer has no mode, 'down' without an answer.
     """
-    found = re.search(r"^Mode: ([\w-]+)", answer, re.MULTILINE)
-    return found.group(1) if found else ("not serving" if answer else "down")
+    mode = re.search(r"^Mode: ([\w-]+)", answer, re.MULTILINE)
+    return mode.group(1) if mode else ("not serving" if answer else "down")
 
 
 def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
@@ -54,24 +54,24 @@ def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict
 
 
 def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
-    """Return how many followers the leader at `address` counts as in sync (mntr: zk_synced_followers)."""
+    """Return the number of followers that the leader at `address` counts as in sync (mntr: zk_synced_followers)."""
     found = re.search(r"^zk_synced_followers\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
 def learners(address: str, port: int, tls: Tls | None = None) -> int:
-    """Return how many servers follow or observe the leader at `address`, whoever they are (mntr: zk_learners)."""
+    """Return the number of servers that follow or observe the leader at `address` (mntr: zk_learners)."""
     found = re.search(r"^zk_learners\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
-def strangers(
+def undeclared_servers(
     servers: Mapping[str, str], port: int, tls: Tls | None, modes: Mapping[str, str], members: int, timeout: float
 ) -> int:
-    """Return how many more servers the one leader has than an ensemble of `members` can give it.
+    """Return the number of servers that follow the leader in addition to an ensemble of `members`.
 
-    A leader counts a server that went without a word for some seconds more, and twice once it is back: what is too many
-    has to be so for `timeout` seconds.
+    A leader counts a server that disappeared for some more seconds, and twice when it is back, so the additional
+    servers have to be there for `timeout` seconds.
     """
     leaders = [name for name, mode in modes.items() if mode == "leader"]
     deadline = waits.now() + timeout
@@ -86,26 +86,26 @@ def strangers(
 def problems(
     servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the modes and what keeps the ensemble from being whole.
+    """Return the modes, and what keeps the ensemble from being healthy.
 
-    One leader, all others synced followers or observers; of those that are not `expected` (None: all are) it is no
-    matter whether they serve.
+    A healthy ensemble has one leader, and all others are followers in sync or observers. Servers that are not
+    `expected` (None: all are) do not have to serve.
     """
     modes = state(servers, port, tls)
-    found = [
+    lines = [
         f"{name} ({servers[name]}:{port}): {mode}"
         for name, mode in modes.items()
         if mode not in SERVES and (expected is None or name in expected)
     ]
     leaders = [name for name, mode in modes.items() if mode in ("leader", "standalone")]
     if len(leaders) != 1:
-        found.append(f"{len(leaders)} leaders")
+        lines.append(f"{len(leaders)} leaders")
     elif modes[leaders[0]] == "leader":
         followers = sum(mode == "follower" for mode in modes.values())
         synced = synced_followers(servers[leaders[0]], port, tls)
         if synced < followers:
-            found.append(f"{synced} of {followers} followers in sync")
-    return modes, found
+            lines.append(f"{synced} of {followers} followers in sync")
+    return modes, lines
 
 
 def wait(
@@ -115,15 +115,15 @@ def wait(
     tls: Tls | None = None,
     expected: Collection[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
-    """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer.
+    """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once); return modes and problems.
 
     `tls` as for `tls_context`, `expected` as for `problems`. Raises OwnFileError.
     """
     deadline = waits.now() + timeout
     while True:
-        modes, found = problems(servers, port, tls, expected)
-        if not found or waits.now() >= deadline:
-            return modes, found
+        modes, lines = problems(servers, port, tls, expected)
+        if not lines or waits.now() >= deadline:
+            return modes, lines
         waits.rest(0.2)
 
 
@@ -138,7 +138,7 @@ def subject(certificate: str) -> str:
 
 
 def owner_of(acls: Sequence[Any]) -> str:
-    """Return the one certificate's subject that may write where everybody may read; '' where the ACL is another."""
+    """Return the subject that may write, if all clients may read and only one subject may write; '' for other ACLs."""
     owners = [acl.id.id for acl in acls if (acl.perms, acl.id.scheme) == (31, "x509")]
     return (
         str(owners[0])
@@ -148,13 +148,10 @@ def owner_of(acls: Sequence[Any]) -> str:
 
 
 def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
-    """Let only the subject of `tls` write to the root znode, and everybody read it.
+    """Allow only the subject of `tls` to write to the root znode, and all clients to read it.
 
-    Return the changes, [] where it is so.
-
-    Below `/` every znode has its own ACL; with the default one, anybody with a trusted certificate could add trees
-    beside Kafka's.
-    Raises EnsembleError, ImportError.
+    Return the changes, [] if the ACL is so already. Every znode below `/` has its own ACL; with the default ACL of `/`,
+    any client with a trusted certificate could create trees next to Kafka's. Raises EnsembleError, ImportError.
     """
     from kazoo.client import KazooClient
     from kazoo.exceptions import KazooException
@@ -166,16 +163,16 @@ def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: boo
     client = KazooClient(hosts, timeout=10, use_ssl=True, verify_certs=True, check_hostname=True, **files)
     try:
         client.start(timeout=15)
-        found: list[ACL] = client.get_acls("/")[0]
-        if owner_of(found) == subject(tls["certificate"]):
+        acls: list[ACL] = client.get_acls("/")[0]
+        if owner_of(acls) == subject(tls["certificate"]):
             return []
         if not check_mode:
             client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)
-        return ["ACL of the root znode: its owner may write, everybody may read"]
+        return ["ACL of the root znode: its owner may write, all clients may read"]
     except (KazooException, KazooTimeoutError) as error:
-        words = str(error) or type(error).__name__
+        why = str(error) or type(error).__name__
         raise EnsembleError(
-            f"ACL of the root znode: {words}; is {tls['certificate']} what its owner was made with?"
+            f"ACL of the root znode: {why}; check that {tls['certificate']} is the certificate of its owner"
         ) from error
     finally:
         client.stop()

@@ -1,4 +1,4 @@
-"""Who holds a quorum of an ensemble, and may these servers stop now? Pure functions; no Ansible import."""
+"""Computes quorums of an ensemble, and decides whether servers may stop now. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 SERVES = ("leader", "follower", "observer", "standalone")
 IDLE = ("not serving", "read-only")
-"""What servers say that take no part: a read-only one has lost the others, and answers readers alone."""
+"""Modes of servers that do not take part: a read-only one has no connection to the others, and serves only reads."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Ensemble:
     """One look at an ensemble."""
 
     modes: Mapping[str, str]
-    """By server leader, follower, observer, standalone; `not serving`, `read-only`; `down` where it did not answer."""
+    """By server leader, follower, observer, standalone, `not serving`, `read-only`, or `down` without an answer."""
     voters: Sequence[Voter]
     followers: int = 0
     observers: int = 0
-    """How many of each the leader counts as in sync; -1 where it does not tell."""
+    """The number of each that the leader counts as in sync; -1 if it does not report it."""
     has: Collection[str] | None = None
-    """Whom the leader has, by name; None where it tells numbers alone, or was not asked."""
+    """The names of the servers that the leader has; None if it does not list them, or was not asked."""
 
     def of(self, *modes: str) -> list[str]:
         """Return the servers of some modes."""
@@ -48,7 +48,7 @@ class Block:
     cure: str
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the reason as a sentence."""
         return f"{self.what}: {self.why}; {self.cure}"
 
 
@@ -69,10 +69,11 @@ def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
 
 
 def idle(ensemble: Ensemble) -> list[str]:
-    """Return the servers that take no part, so that a stop takes nothing from anybody.
+    """Return the servers that do not take part, so that their stop has no effect.
 
-    Those that say that they do not serve. One that is silent may serve others: it is idle only where the leader says
-    whom it has, and that is none of them. Numbers do not tell: a follower that it no longer has may make up for it.
+    These are servers that report that they do not serve. A server that does not answer here may serve others: it is
+    idle only if the leader lists its servers and it is not one of them. Numbers are not enough, since another follower
+    may have been lost meanwhile.
     """
     known = ensemble.has is not None and len(ensemble.of("leader")) == 1
     silent = set(ensemble.of("down")) - set(ensemble.has or ()) if known else set[str]()
@@ -80,11 +81,11 @@ def idle(ensemble: Ensemble) -> list[str]:
 
 
 def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
-    """Return why these servers may not stop together; [] where they may.
+    """Return why these servers may not stop together; [] if they may.
 
-    A quorum of those that answer stays without them, of whom the leader has where it says that, and all whom it has are
-    in sync. Where one is silent, it has to say. What takes no part may always stop, and only what answers counts as
-    alive.
+    Without them, the servers that answer (and that the leader has, if it lists them) need a quorum, and all servers of
+    the leader have to be in sync. If a server does not answer, the leader has to list its servers. A server that does
+    not take part may always stop, and only servers that answer count as alive.
     """
     stopping = sorted(set(stop) - set(idle(ensemble)))
     if not stopping:
@@ -92,9 +93,9 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
     leaders = ensemble.of("leader", "standalone")
     if len(leaders) != 1:
         silent = [name for name in stopping if ensemble.modes.get(name) == "down"]
-        more = f", and {', '.join(silent)} may serve others though silent here" if silent else ""
+        more = f", and {', '.join(silent)} may serve although not answering here" if silent else ""
         return [Block("ensemble", f"{len(leaders)} leaders answer{more}", "wait for an election, or start servers")]
-    found = []
+    reasons = []
     leader, led, stays = leaders[0], set(ensemble.of("follower")), set(ensemble.of(*SERVES)) - set(stopping)
     left = stays if ensemble.has is None else stays & {leader, *ensemble.has}
     if not quorum(ensemble.voters, left) and len(ensemble.voters) > 1:
@@ -102,28 +103,28 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
         lost = sorted((stays - left) & led)
         cures = [f"start {', '.join(down)}"] if down else []
         cures += [f"wait until {leader} has {', '.join(lost)}"] if lost else []
-        answered = f"{', '.join(sorted(left & {v.name for v in ensemble.voters})) or 'nobody'} would be left"
+        remaining = ", ".join(sorted(left & {v.name for v in ensemble.voters})) or "no server"
         cure = ", or ".join(cures) or "stop fewer at once"
-        found.append(Block(", ".join(stopping), f"no quorum without: {answered}", cure))
+        reasons.append(Block(", ".join(stopping), f"no quorum without: {remaining} would remain", cure))
     if ensemble.of("leader"):
-        found += _of_leader(ensemble, leader, led)
-    return found
+        reasons += _of_leader(ensemble, leader, led)
+    return reasons
 
 
 def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterator[Block]:
-    """Yield what the leader has to tell, and does not, or who lags."""
+    """Yield what the leader does not report although it has to, or that followers are out of sync."""
     silent = ", ".join(ensemble.of("down"))
     if ensemble.followers < 0:
-        why = "it does not tell how many of its followers are in sync (mntr)"
-        yield Block(leader, why, "look whether 4lw.commands.whitelist has mntr")
+        why = "it does not report how many of its followers are in sync (mntr)"
+        yield Block(leader, why, "check that 4lw.commands.whitelist has mntr")
     elif ensemble.followers < max(len(led), len({voter.name for voter in ensemble.voters} & set(ensemble.has or ()))):
         yield Block(leader, "not all of its followers are in sync", "wait until they are")
     elif silent and ensemble.has is None:
-        why = f"it does not tell whom it has (mntr), and {silent}, which is silent here, may be one of them"
-        yield Block(leader, why, f"start {silent}, or look why it is silent")
+        why = f"it does not list its followers (mntr), and {silent}, which does not answer here, may be one of them"
+        yield Block(leader, why, f"start {silent}, or find out why it does not answer")
 
 
 def order(modes: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return in which order servers are restarted, one at a time: who does not serve first, the leader last."""
+    """Return the order in which servers are restarted one at a time: those that do not serve first, the leader last."""
     ranks = {**dict.fromkeys(IDLE, 0), "down": 0, "leader": 2, "standalone": 2}
     return sorted(names, key=lambda name: ranks.get(modes.get(name, "down"), 1))

@@ -1,4 +1,4 @@
-"""The waits of a server's restart: until it may stop, and until it serves again; no Ansible import."""
+"""The waits of a server's restart: until it may stop, and until it serves again."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum im
 SYNCED = r"^zk_synced_(follower|observer)s\t(\d+)"
 SENT = r"^zk_cnt_(\d+)_learner_handler_qp_size\t(\d+)"
 PINGS = 6
-"""How often whom it has is asked a leader again, each half a second: it has to ping within, as with tickTime 2000."""
+"""How often the leader is asked again, every half second: it pings its servers within that time (tickTime 2000)."""
 SAME = 10.0
-"""Seconds for which the same has to lack before anything is stopped: in an election nobody serves for a while."""
+"""Seconds for which nothing may change before a server is stopped: during an election no server serves for a while."""
 
 
 def seen(
@@ -32,9 +32,10 @@ def seen(
     tls: Tls | None = None,
     ids: Mapping[str, str] | None = None,
 ) -> Ensemble:
-    """Look once at an ensemble; with the `ids` of its servers, whom its leader has. Raises OwnFileError.
+    """Look once at an ensemble; with the `ids` of its servers, also at the servers of the leader. Raises OwnFileError.
 
-    That takes a tick, so that it is asked only where somebody is silent: all others say themselves whether they serve.
+    The latter takes a tick, so it is read only if a server does not answer: the others report themselves whether they
+    serve.
     """
     modes = state(servers, port, tls)
     leaders = [name for name, mode in modes.items() if mode == "leader"]
@@ -42,46 +43,47 @@ def seen(
     def ask() -> str:
         return four_letter_word(servers[leaders[0]], port, "mntr", tls) if len(leaders) == 1 else ""
 
-    said = ask()
-    counts = {kind: int(number) for kind, number in re.findall(SYNCED, said, re.MULTILINE)}
-    has = whom_it_has(ask, said, ids, sum(counts.values())) if ids and "down" in modes.values() else None
+    answer = ask()
+    counts = {kind: int(number) for kind, number in re.findall(SYNCED, answer, re.MULTILINE)}
+    has = servers_of_leader(ask, answer, ids, sum(counts.values())) if ids and "down" in modes.values() else None
     return Ensemble(modes, voters, counts.get("follower", -1), counts.get("observer", -1), has)
 
 
-def whom_it_has(ask: Callable[[], str], said: str, ids: Mapping[str, str], synced: int) -> set[str] | None:
-    """Return whom a leader sends something (mntr); None if it names nobody. As many as it counts as in sync suffice.
+def servers_of_leader(ask: Callable[[], str], answer: str, ids: Mapping[str, str], synced: int) -> set[str] | None:
+    """Return the servers to which a leader sends packets (mntr); None if it lists none.
 
-    It pings each that it has twice a tick, and counts what it sends by id (LearnerHandler, from ZooKeeper 3.6 on).
+    It pings each of its servers twice per tick, and counts the packets by id (LearnerHandler, from ZooKeeper 3.6 on).
+    The search ends when as many servers are found as the leader counts as in sync.
     """
-    before, found = sent(said), set[str]()
+    before, active = sent(answer), set[str]()
     for _ in range(PINGS if before else 0):
         waits.rest(0.5)
-        found = {number for number, count in sent(ask()).items() if count > before.get(number, 0)}
-        if len(found) >= synced:
+        active = {number for number, count in sent(ask()).items() if count > before.get(number, 0)}
+        if len(active) >= synced:
             break
-    return {name for name, number in ids.items() if number in found} if before else None
+    return {name for name, number in ids.items() if number in active} if before else None
 
 
-def sent(said: str) -> dict[str, int]:
-    """Return by id how much a leader has sent, as mntr says it."""
-    return {number: int(count) for number, count in re.findall(SENT, said, re.MULTILINE)}
+def sent(answer: str) -> dict[str, int]:
+    """Return by id the number of packets that a leader has sent, from the answer to mntr."""
+    return {number: int(count) for number, count in re.findall(SENT, answer, re.MULTILINE)}
 
 
 def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
-    """Return what is not whole, {} where everything is: `servers` that do not serve, `leaders`, `followers`."""
+    """Return what the ensemble is missing, {} if it is healthy: `servers` that do not serve, `leaders`, `followers`."""
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))
-    how = "not all in sync" if ensemble.followers >= 0 or leaders[1:] else "not told by the leader (mntr)"
-    found = {
+    how = "not all in sync" if ensemble.followers >= 0 or leaders[1:] else "not reported by the leader (mntr)"
+    missing = {
         "servers": ensemble.of("down", *IDLE),
         "leaders": [] if len(leaders) == 1 else [f"{len(leaders)} leaders"],
         "followers": [how] if behind else [],
     }
-    return {kind: names for kind, names in found.items() if names}
+    return {kind: names for kind, names in missing.items() if names}
 
 
-def words(found: Lacking, modes: Mapping[str, str]) -> str:
-    """Return what is not whole in words."""
+def message(found: Lacking, modes: Mapping[str, str]) -> str:
+    """Return what the ensemble is missing as a sentence."""
     silent = [f"{name} is {modes[name]}" for name in found.get("servers", ())]
     return "; ".join([*silent, *found.get("leaders", ()), *(f"followers: {one}" for one in found.get("followers", ()))])
 
@@ -89,7 +91,7 @@ def words(found: Lacking, modes: Mapping[str, str]) -> str:
 def before_stop(
     look: Callable[[], Ensemble], stop: Sequence[str], patience: Patience, stopped: Collection[str] = ()
 ) -> Verdict:
-    """Wait until servers may be stopped together; that the run itself has `stopped` some of them needs no patience."""
+    """Wait until servers may be stopped together; those that the run itself has `stopped` are not waited for."""
 
     def once() -> Look:
         ensemble = look()
@@ -98,21 +100,21 @@ def before_stop(
         found = ({"servers": left} if left else {}) | found
 
         def settle() -> Verdict:
-            if ways := blocks(ensemble, stop):
-                return Verdict(False, found, "; ".join(map(str, ways)))
-            gone = f"{', '.join(stop)} may be stopped though the ensemble is not whole: "
-            return Verdict(True, found, gone + words(found, ensemble.modes) if found else "")
+            if reasons := blocks(ensemble, stop):
+                return Verdict(False, found, "; ".join(map(str, reasons)))
+            warning = f"{', '.join(stop)} may be stopped although the ensemble is not healthy: "
+            return Verdict(True, found, warning + message(found, ensemble.modes) if found else "")
 
-        return Look(found, words(found, ensemble.modes), settle)
+        return Look(found, message(found, ensemble.modes), settle)
 
     return watch(once, patience)
 
 
 def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: Lacking, patience: Patience) -> Verdict:
-    """Wait until servers that were started serve, with one leader that has all whom we hear in sync.
+    """Wait until servers that were started serve, with one leader and all answering followers in sync.
 
-    Those that did not serve `before` are not waited for. Where those that may serve hold no quorum together, nobody
-    can: then it is enough that those that were started answer.
+    Servers that did not serve `before` are not waited for. If the servers that may serve have no quorum together, none
+    of them can serve: then it is enough that the started ones answer.
     """
 
     def once() -> Look:
@@ -120,7 +122,7 @@ def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: La
         found = lacking(ensemble)
 
         def settle() -> Verdict:
-            why = words(found, ensemble.modes)
+            why = message(found, ensemble.modes)
             if not found:
                 return Verdict(True, found)
             others = set(found.get("servers", ())) - set(started)
@@ -131,7 +133,7 @@ def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: La
             missing = [name for name in started if ensemble.modes.get(name) not in SERVES]
             return Verdict(not waited and not missing, found, why)
 
-        return Look(found, words(found, ensemble.modes), settle)
+        return Look(found, message(found, ensemble.modes), settle)
 
     return watch(once, patience)
 
