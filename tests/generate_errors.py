@@ -14,7 +14,6 @@ from pages import write
 from unit.certificate_mistakes import CERTIFICATES
 from unit.run_lock_mistakes import RUNS
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
 
@@ -58,45 +57,30 @@ RULES = ROOT / "plugins/plugin_utils"
 
 
 def codes_in_source() -> set[str]:
-    """Return every code that the sources can say, those of certificates apart."""
-    files = [
-        RULES / "inventory.py",
-        *(RULES / "preflight").glob("*.py"),
-        *(RULES / "hosts").glob("*.py"),
-        *(RULES / "model").glob("*.py"),
-    ]
-    found = set()
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        found |= set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|ARCHIVE|COLOCATED)"', text))
-    prefixed = {
-        f"{product}_ID_{what}" for product in ("ZOOKEEPER", "KAFKA") for what in ("MISSING", "RANGE", "DUPLICATE")
-    }
-    judged = {
-        f"{product}_PROPERTY_{what}"
-        for product in ("ZOOKEEPER", "KAFKA", "CLIENT", "TOPIC")
-        for what in ("UNKNOWN", "VALUE")
-    }
-    words = {
-        "PROPERTY_UNKNOWN",
-        "PROPERTY_VALUE",
-        "SASL_SSL",
-        "SASL_PLAINTEXT",
-        *(word for known in OPERATIONS.values() for word in known),
-    }
-    return found - words - certificate_codes_in_source() | prefixed | judged
+    """Return the codes of the problems of the inventory and of hosts, without those of certificates."""
+    files = [RULES / "inventory.py", *(file for name in ("preflight", "hosts", "model") for file in _files(name))]
+    return {code for file in files for code in kinds_in(file)}
+
+
+def _files(folder: str) -> list[Path]:
+    return sorted((RULES / folder).glob("*.py"))
 
 
 def certificate_codes_in_source() -> set[str]:
     """Return the codes of the problems that the role pki reports."""
-    return {code for file in (RULES / "pki").glob("*.py") for code in kinds_in(file)}
+    return {code for file in _files("pki") for code in kinds_in(file)}
 
 
 def kinds_in(file: Path) -> list[str]:
-    """Return the codes that a file gives to ProblemKind."""
-    calls = (node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
-    made = (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "ProblemKind")
-    return [str(ast.literal_eval(call.args[0])) for call in made]
+    """Return the codes of a file: those given to ProblemKind, and those that `replace` gives to a kind."""
+    codes = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id == "ProblemKind":
+                codes.append(str(ast.literal_eval(node.args[0])))
+            elif node.func.id == "replace":
+                codes += [str(ast.literal_eval(word.value)) for word in node.keywords if word.arg == "code"]
+    return codes
 
 
 def page(rows: Mapping[str, str]) -> str:

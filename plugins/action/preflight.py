@@ -1,4 +1,4 @@
-"""Say everything that is wrong with the inventory, then with the hosts, before anything is changed."""
+"""Reports all problems of the inventory, then of the hosts, before anything is changed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ SURVIVAL = ("failure", "quorum", "writable", "zero_loss", "who")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, for all hosts of the inventory, also under --limit."""
+    """Runs once, on the control node, for all hosts of the inventory, also with --limit."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with every mistake at once.
+        """Fail with all problems at once.
 
-        Option `register` (where each host's answer of host_probe is) selects the second phase. Where nothing is wrong
-        and `changes` is on, no other run can change these hosts until this one ends.
+        The option `register` (the variable with the host_probe result of each host) selects the second phase. If there
+        is no error and `changes` is on, the hosts are locked until the run ends.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -49,48 +49,48 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             problems = problems_of(reader, model)
             if self._will_change(task_vars) and all(problem.warning for problem in problems):
                 problems += lock_problems(addresses(model), str(self._task.args.get("lock_directory") or ""))
-            for words in unknown_tags(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
-                Display().warning(words)
+            for text in unknown_tags(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
+                Display().warning(text)
             if self._task.args.get("survival", True) and not any(not p.warning for p in problems) and model.cluster:
                 rows = survival(layout_of(model))
         else:
             raw = task_vars["hostvars"].raw_get
-            answers = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
-            probes = {host: one["probe"] for host, one in answers.items() if not one.get("unreachable")}
+            results = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
+            probes = {host: result["probe"] for host, result in results.items() if not result.get("unreachable")}
             what = count(list(probes), "host")
-            mends = self._task.args.get("mends") or ()
+            corrected = self._task.args.get("mends") or ()
             undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
             alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
             registered = self._task.args.get("registered") or ()
             found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
-            problems = [replace(one, warning=True) if one.code in mends else one for one in found]
+            problems = [replace(problem, warning=True) if problem.code in corrected else problem for problem in found]
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
-        said = report(problems, {**model.groups, **model.all_groups})
+        text = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":
             table = [{name: getattr(row, name) for name in SURVIVAL} for row in rows]
-            told = {"upgrades": upgrade_rows(versions)} if register else {}
-            said = as_json(problems, phase="hosts" if register else "model", survival=table, **told)
+            of_hosts = {"upgrades": upgrade_rows(versions)} if register else {}
+            text = as_json(problems, phase="hosts" if register else "model", survival=table, **of_hosts)
         elif rows:
-            said = "\n".join(filter(None, [said, text_table(f"What this layout ({model.layout}) survives:", rows)]))
+            text = "\n".join(filter(None, [text, text_table(f"What this layout ({model.layout}) survives:", rows)]))
         elif versions:
             changed = lines(versions, {**model.groups, **model.all_groups})
-            said = "\n".join(filter(None, ["What the declared versions change:", *changed, said]))
-        if said:
-            Display().display(said)  # once: what a task fails with, Ansible prints twice
+            text = "\n".join(filter(None, ["What the declared versions change:", *changed, text]))
+        if text:
+            Display().display(text)  # once: Ansible prints the message of a failed task twice
         if errors:
             return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
-        more = {} if register else asked(model, task_vars["ansible_play_hosts"])
-        return {"changed": False, "msg": f"{what}, no mistake found", **more}
+        questions = {} if register else probe_questions(model, task_vars["ansible_play_hosts"])
+        return {"changed": False, "msg": f"{what}, no mistake found", **questions}
 
     def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
-        """Tell whether the plays that follow change hosts."""
+        """Tell whether the following plays change hosts."""
         changes = boolean(self._task.args.get("changes", False))
         return changes and not self._task.check_mode and not only_preflight(task_vars.get("ansible_run_tags", ()))
 
 
-def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
-    """Return what hosts are asked that the model alone knows."""
+def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of host_probe that come from the model: peers and paths of java, by host."""
     return {
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},
@@ -98,5 +98,5 @@ def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
 
 
 def addresses(model: Model) -> dict[str, str]:
-    """Return by what a host is known, whichever checkout or inventory names it."""
+    """Return the client address of each host: it identifies the host for runs of any checkout or inventory."""
     return {machine.name: str(machine.address("client")) for machine in model.functional}

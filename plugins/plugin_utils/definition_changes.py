@@ -1,7 +1,7 @@
-"""What one version of a product takes otherwise than another, by the definitions of the two; no Ansible import.
+"""Compares the properties of two versions of a product, by their definitions.
 
-plugins/definitions/generated/older-<product>.json holds what versions before ours know otherwise
-(packaging/older_definitions.py). Of a version that is in no file nothing is said: no near one stands for it.
+plugins/definitions/generated/older-<product>.json holds the differences of older versions
+(packaging/older_definitions.py). A version without definitions is unknown: no similar version replaces it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values imp
 Kind = Literal["removed", "renamed", "new", "default", "taken"]
 Sections = Mapping[str, Mapping[str, Spec]]
 TAKEN = ("type", "min", "max", "also", "choices", "ignorecase", "versions", "nonempty", "jvm")
-"""What of a spec says which values are taken; the definitions of older versions hold these and the default alone."""
-ALIKE = 0.8  # of two names, one of which is gone and the other new, where one was probably made of the other
+"""Keys of a spec that describe the valid values; definitions of older versions have only these and the default."""
+ALIKE = 0.8  # similarity of a removed and a new name above which the property was probably renamed
 
 
 @dataclass(frozen=True)
 class Change:
-    """One property that is otherwise: `before` and `after` are defaults, what is taken, or the two names."""
+    """One changed property: `before` and `after` are defaults, valid values, or the two names."""
 
     section: str
     name: str
@@ -37,7 +37,7 @@ class Change:
 
 
 def sections_of(product: str, version: str) -> Sections | None:
-    """Return the definitions of just this version by section, None where there are none."""
+    """Return the definitions of exactly this version, by section; None if there are none."""
     return _sections(definitions.FOLDER, product, version)
 
 
@@ -59,7 +59,7 @@ def _sections(folder: Path, product: str, version: str) -> Sections | None:
 
 
 def known_versions(product: str) -> list[str]:
-    """Return the versions that there are definitions of, the last first."""
+    """Return the versions with definitions, the newest first."""
     file = definitions.FOLDER / f"older-{product}.json"
     older = json.loads(file.read_text(encoding="utf-8"))["older"] if file.is_file() else {}
     own = [path.stem.rpartition("-")[2] for path in definitions.FOLDER.glob(f"{product}-*.json")]
@@ -67,9 +67,9 @@ def known_versions(product: str) -> list[str]:
 
 
 def changes(before: Sections, after: Sections, sections: Iterable[str] = ()) -> list[Change]:
-    """Return all that is otherwise, by section and name; `sections` are those of `after` where none are named.
+    """Return the changed properties, by section and name; `sections` are by default those of `after`.
 
-    A name that is gone and one that is new are one that was renamed, where both take the same and are much alike.
+    A removed and a new property count as one renamed property if their specs are equal and their names similar.
     """
     found = []
     for section in sections or after:
@@ -98,7 +98,7 @@ def _between(section: str, name: str, then: Spec, now: Spec) -> list[Change]:
 
 
 def renamed(gone: Mapping[str, Spec], came: Mapping[str, Spec]) -> dict[str, str]:
-    """Return by the name that is gone the one that came, each once."""
+    """Return {removed name: new name} of renamed properties, each once."""
     found: dict[str, str] = {}
     for name, spec in sorted(gone.items()):
         same = [other for other, now in came.items() if _same(spec, now) and other not in found.values()]
@@ -113,12 +113,12 @@ def _same(then: Spec, now: Spec) -> bool:
 
 
 def default(spec: Spec) -> str:
-    """Return the default for people, '' where there is none."""
+    """Return the default as text, '' without one."""
     return text_of(spec["default"]) if spec.get("default") is not None else ""
 
 
 def taken(spec: Spec, other: Spec) -> str:
-    """Return for people which values are taken: of choices those that the other version does not take."""
+    """Return the valid values as text; of choices, those that the other version does not have."""
     words = [f"{spec['type']}{span(spec)}"]
     for key in ("choices", "versions"):
         theirs = other.get(key, ())

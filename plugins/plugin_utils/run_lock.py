@@ -1,9 +1,9 @@
-"""One run at a time that changes a host: flock on a file for each, kept as long as the run lives; no Ansible import.
+"""Locks hosts, so that one run at a time changes a host: flock on a file for each, held until the run ends.
 
-Tasks run in workers that end with them, so a worker cannot keep a lock. It puts the open file into the queue of a
-socket that the run's own process has made before (socketpair(7), SCM_RIGHTS): while that process lives the queue is
-there, and with it the open file and its flock, which belongs to the open file (flock(2)). However the process ends, the
-kernel releases it.
+A task runs in a worker that ends with it, so a worker cannot keep a lock. It sends the open file to a socket pair that
+the main process of the run created before (socketpair(7), SCM_RIGHTS). While that process lives, the queue of the
+socket keeps the open file, and the open file keeps its flock (flock(2)). The kernel releases it however the process
+ends.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# All users may write to the first of them that is open to all, and nobody tidies up there what is in use.
+# Folders for the lock files, in order: every user may write there, and no service removes files in use.
 FOLDERS = ("/run/lock", "/var/tmp")
 OPEN_TO_ALL = stat.S_ISVTX | stat.S_IWOTH
-# What one message may carry is SCM_MAX_FD of Linux, 253.
+# Open files in one message; SCM_MAX_FD of Linux allows 253.
 AT_ONCE = 200
-# How long to wait for the words of a run that has just taken a lock.
+# Seconds to wait until a run that has just taken a lock has described itself in the file.
 PATIENCE = 2.0
-# What comes before variables of the command line: they may be passwords.
+# Options whose values are variables: these may be passwords.
 VARIABLES = re.compile(r"(-[bCDJKkv]*e|--e[a-z-]*=?)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Run:
-    """Who holds a lock, in words for people; `mark` is of this run alone."""
+    """A run that holds a lock, as people see it; `mark` identifies it."""
 
     user: str
     pid: int
@@ -51,25 +51,25 @@ class Run:
     mark: str
 
     def __str__(self) -> str:
-        """Return all but the mark."""
+        """Return user, control node, time, pid and command."""
         return f"{self.user} on control node {self.node} since {self.since}, pid {self.pid}: {self.command}"
 
 
 @dataclass
 class Keeper:
-    """What the run's own process has, and workers inherit."""
+    """The state of the main process of a run; workers inherit it."""
 
     mark: str = ""
     sender: socket.socket | None = None
     kept: list[socket.socket] = field(default_factory=list)
-    """The end in whose queue the files lie; no worker has it, else one that outlives the run would keep them."""
+    """The receiving end, whose queue has the files. Workers close it: one that outlives the run would keep them."""
 
 
 _KEEPER = Keeper()
 
 
 def prepare() -> None:
-    """Make what keeps locks. To be called in the run's own process, before its first task."""
+    """Create the socket that keeps locks. Call it in the main process of the run, before its first task."""
     if _KEEPER.sender is None:
         _KEEPER.sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         _KEEPER.mark = f"{os.getpid()} {secrets.token_hex(8)}"
@@ -84,53 +84,65 @@ def _leave_to_the_parent() -> None:
 
 
 def usual_folder() -> Path:
-    """Return a folder of this machine in which every user may make files: the same one for all."""
-    found = (Path(name) for name in FOLDERS)
-    return next((path for path in found if path.is_dir() and path.stat().st_mode & OPEN_TO_ALL == OPEN_TO_ALL),
+    """Return the default folder, the same for all users: one in which every user may create files."""
+    folders = (Path(name) for name in FOLDERS)
+    return next((path for path in folders if path.is_dir() and path.stat().st_mode & OPEN_TO_ALL == OPEN_TO_ALL),
                 Path(FOLDERS[-1]))  # fmt: skip
 
 
-def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
-    """Lock these hosts ({host: address}) until this run ends; say what is in the way, and then lock none.
+LOCK_FOLDER = ProblemKind(
+    "LOCK_FOLDER",
+    "{error}: {file}. Without a lock two runs could restart two brokers",
+    "set it to a folder in which all users that run playbooks may create and write files, on a file system with flock",
+)
+LOCK_FOLDER_FILES = LOCK_FOLDER.variant(
+    advice="raise the limit of open files (ulimit -n): a run holds one lock for each host"
+)
+RUN_LOCKED = ProblemKind(
+    "RUN_LOCKED",
+    "another run changes {host}, and two at once could restart two brokers ({run})",
+    "wait until that run has ended, or end it there. No file has to be removed",
+)
 
-    `folder` is where the files are, '' where the inventory does not say it.
+
+def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
+    """Lock these hosts ({host: address}) until this run ends; return the problem if one cannot be locked.
+
+    Then no host is locked. `folder` is the folder of the lock files, '' for the default.
     """
     place = Path(folder) if folder else usual_folder()
     try:
-        found = take(place, sorted(set(addresses.values())))
+        held = take(place, sorted(set(addresses.values())))
     except OSError as error:
-        wrong = f"{error.strerror}: {error.filename or place}, and without a lock two runs could restart two brokers"
-        advice = "name a folder in which all who run playbooks may make and write files, on a file system with flock"
-        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ETOOMANYREFS):
-            advice = "raise the number of files that may be open (ulimit -n): a lock is one for each host"
-        return [Problem((), "run_lock_directory", "LOCK_FOLDER", place, wrong, advice)]
-    if found is None:
+        too_many = error.errno in (errno.EMFILE, errno.ENFILE, errno.ETOOMANYREFS)
+        kind = LOCK_FOLDER_FILES if too_many else LOCK_FOLDER
+        file = error.filename or place
+        return [kind.problem((), "run_lock_directory", place, error=error.strerror, file=file)]
+    if held is None:
         return []
-    address, run = found
+    address, run = held
     host = next(name for name, value in addresses.items() if value == address)
-    wrong = f"another run changes {host}, and two at once could restart two brokers ({run})"
-    advice = "wait until it has ended, or end it there; nothing has to be removed"
-    return [Problem((), "", "RUN_LOCKED", None, wrong, advice)]
+    return [RUN_LOCKED.problem((), "", host=host, run=run)]
 
 
 def take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
-    """Lock all of these, or none. Return the first that another run holds, and who that is. Raises OSError.
+    """Lock all of these addresses, or none; return the first that another run holds, and that run.
 
-    What this run holds already, it keeps.
+    Locks that this run already holds stay. Raises OSError.
     """
     if _KEEPER.sender is None:
         raise RuntimeError("run_lock.prepare was not called in the process of the run")
     until = time.monotonic() + PATIENCE
     while True:
         held = _take(folder, addresses)
-        # It may be about to write its words: those of an earlier run, which has ended, are still there.
-        if held is None or _lives(held[1]) or time.monotonic() > until:
+        # The run may not have described itself yet: then the file has an earlier run, which has ended.
+        if held is None or _is_alive(held[1]) or time.monotonic() > until:
             return held
         time.sleep(0.1)
 
 
 def _take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
-    us, taken = this_run(), list[int]()
+    own, taken = this_run(), list[int]()
     try:
         for address in addresses:
             file = opened(folder / f"millrace-{re.sub(r'[^A-Za-z0-9.:_-]', '_', address)}.lock")
@@ -140,12 +152,12 @@ def _take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
             except BlockingIOError:
                 holder = read(file)
                 os.close(taken.pop())
-                if holder.mark != us.mark:
+                if holder.mark != own.mark:
                     return address, holder
         for file in taken:
-            words = f"{json.dumps(asdict(us))}\n".encode()
-            os.pwrite(file, words, 0)
-            os.ftruncate(file, len(words))
+            content = f"{json.dumps(asdict(own))}\n".encode()
+            os.pwrite(file, content, 0)
+            os.ftruncate(file, len(content))
         _keep(taken)
     finally:
         for file in taken:
@@ -154,57 +166,59 @@ def _take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
 
 
 def _keep(files: Sequence[int]) -> None:
-    """Have the run's own process hold these open files. Raises OSError."""
+    """Send open files to the main process of the run, which keeps them. Raises OSError."""
     assert _KEEPER.sender is not None
     for start in range(0, len(files), AT_ONCE):
         socket.send_fds(_KEEPER.sender, [b"."], list(files[start : start + AT_ONCE]), socket.MSG_DONTWAIT)
 
 
 def opened(path: Path) -> int:
-    """Open a lock's file, making it where it is missing, for all users. Raises OSError."""
+    """Open a lock file; create it, writable for all users, if it is missing. Raises OSError."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         file = os.open(path, flags)
     except FileNotFoundError:
-        try:  # O_CREAT alone is refused of another user's file in a folder that is open to all (fs.protected_regular)
+        try:  # O_CREAT alone fails for a file of another user in a folder that is open to all (fs.protected_regular)
             mask = os.umask(0)
             try:
                 file = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
             finally:
                 os.umask(mask)
-            os.fchmod(file, 0o666)  # where the folder has an ACL
+            os.fchmod(file, 0o666)  # in case the folder has an ACL
         except FileExistsError:
             file = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(0, "no regular file", str(path))
+        raise OSError(0, "not a regular file", str(path))
     return file
 
 
 def read(file: int) -> Run:
-    """Return who says in the file that he holds it; nobody is trusted to have written what can be shown."""
+    """Return the run that a lock file describes, without unprintable characters: any user may write to the file."""
     try:
-        said = json.loads(os.pread(file, 65536, 0))
-        user, command, since, node, mark = (_shown(said[name]) for name in ("user", "command", "since", "node", "mark"))
-        return Run(user, int(said["pid"]), command, since, node, mark)
+        content = json.loads(os.pread(file, 65536, 0))
+        user, command, since, node, mark = (
+            _printable(content[name]) for name in ("user", "command", "since", "node", "mark")
+        )
+        return Run(user, int(content["pid"]), command, since, node, mark)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return Run("somebody", 0, "a command that is not noted", "an unknown time", "an unknown one", "")
+        return Run("an unknown user", 0, "an unknown command", "an unknown time", "(unknown)", "")
 
 
-def _shown(word: object) -> str:
-    text = "".join(letter if letter.isprintable() else "?" for letter in str(word))
+def _printable(value: object) -> str:
+    text = "".join(letter if letter.isprintable() else "?" for letter in str(value))
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def this_run() -> Run:
-    """Return this run, as others are to see it."""
+    """Return the description of this run for other runs."""
     pid = int(_KEEPER.mark.partition(" ")[0] or os.getpid())
     since = datetime.now().astimezone().isoformat(" ", "seconds")
-    return Run(user(), pid, _shown(command_line(sys.argv)), since, platform.node(), _KEEPER.mark)
+    return Run(user(), pid, _printable(command_line(sys.argv)), since, platform.node(), _KEEPER.mark)
 
 
 def user() -> str:
-    """Return who runs this, and who became it by sudo."""
+    """Return the user of this run, and the user that used sudo."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
@@ -214,7 +228,7 @@ def user() -> str:
 
 
 def command_line(arguments: Iterable[str]) -> str:
-    """Return a command as it was typed, without the values of variables: files alone are named."""
+    """Return a command as typed, without the values of variables; names of variable files (@) stay."""
     words, hidden = list[str](), False
     for argument in arguments:
         option = VARIABLES.fullmatch(argument)
@@ -228,8 +242,8 @@ def command_line(arguments: Iterable[str]) -> str:
     return " ".join(word if word.endswith("...") else shlex.quote(word) for word in words)
 
 
-def _lives(run: Run) -> bool:
-    """Tell whether a run is there; of another machine's that is not known."""
+def _is_alive(run: Run) -> bool:
+    """Tell whether a run is alive; a run of another machine counts as alive."""
     if run.node != platform.node():
         return bool(run.mark)
     try:

@@ -1,4 +1,4 @@
-"""What declared versions change on hosts that run others, said before it is done; no Ansible import."""
+"""Lists what the declared versions change on hosts that run other versions, before it is done."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import place
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_PATH
 
-# What a server of each product reads: of clients, each application has its own version.
+# The sections of definitions that servers read; clients have the versions of their applications.
 SECTIONS = {"zookeeper": ("zookeeper",), "kafka": ("broker", "topic")}
-# Where roles say settings of a server themselves: the mappings of this file.
+# The files of roles whose mappings set properties of a server.
 OURS = {"kafka": "vars/main/server_properties.yml", "zookeeper": "vars/main/zoo_cfg.yml"}
-# Where a site says them, by section.
-SAID = {
+# By section, the variables in which a site sets properties.
+VARIABLES = {
     "broker": ("kafka_config", "kafka_config_overrides", "kafka_dynamic_config", "kafka_dynamic_config_overrides"),
     "zookeeper": ("zookeeper_config",),
 }
@@ -43,8 +43,8 @@ WIDTH = 116
 
 
 @dataclass(frozen=True)
-class Noted:
-    """A change, and whom it concerns: `yours` are variables that say the property, `ours` whether the role does."""
+class PropertyChange:
+    """A change of a property: `yours` are the site's variables that set it, `ours` is whether the role sets it."""
 
     change: Change
     yours: tuple[str, ...] = ()
@@ -52,28 +52,31 @@ class Noted:
 
     @property
     def idle(self) -> bool:
-        """Whether it changes nothing here: another default of what is said."""
+        """Whether it has no effect here: another default of a property that is set."""
         return self.change.kind == "default" and bool(self.yours or self.ours)
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Hosts that run another version than is declared, and what is otherwise; `unknown` are versions without a list."""
+    """Hosts that run another version than the declared one, and the changed properties.
+
+    `unknown` are versions without definitions.
+    """
 
     product: str
     before: str
     after: str
     hosts: tuple[str, ...]
     unknown: tuple[str, ...]
-    noted: tuple[Noted, ...]
+    properties: tuple[PropertyChange, ...]
 
 
 def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgrade]:
-    """Return one for each product and pair of versions; [] where all hosts run what they are to run.
+    """Return the upgrade of each product and pair of versions; [] if all hosts run their declared versions.
 
-    `probes` holds the answers of host_probe; a host that has none, or runs nothing yet, is in no pair.
+    `probes` holds the results of host_probe; a host without one, or without an installed version, is in no pair.
     """
-    found: dict[tuple[str, str, str], list[str]] = {}
+    hosts_of: dict[tuple[str, str, str], list[str]] = {}
     for product in SECTIONS:
         for host in model.groups.get(product, ()):
             release = probes.get(host, {}).get("releases", {}).get(product, {})
@@ -81,43 +84,44 @@ def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgr
             declared = str(model.machines[host].inputs.get(f"{product}_version"))
             after = (re.findall(r"^\d+\.\d+\.\d+", declared) or [declared])[0]
             if before and before != after:
-                found.setdefault((product, before, after), []).append(host)
-    return [upgrade(model, *pair, hosts) for pair, hosts in found.items()]
+                hosts_of.setdefault((product, before, after), []).append(host)
+    return [upgrade(model, *pair, hosts) for pair, hosts in hosts_of.items()]
 
 
 def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence[str]) -> Upgrade:
-    """Return what is otherwise for these hosts."""
+    """Return the upgrade of these hosts."""
     then, now = sections_of(product, before), sections_of(product, after)
     if then is None or now is None:
         unknown = tuple(version for version, known in ((before, then), (after, now)) if known is None)
         return Upgrade(product, before, after, tuple(hosts), unknown, ())
-    said, ours = settings(model, [model.machines[host] for host in hosts]), own_settings(product)
-    noted = []
+    values, ours = settings(model, [model.machines[host] for host in hosts]), own_settings(product)
+    properties = []
     for change in changes(then, now, SECTIONS[product]):
-        yours = said.get(change.section, {}).get(change.name, {})
-        taken_out = yours and all(value is None for value in yours.values())
+        yours = values.get(change.section, {}).get(change.name, {})
+        is_removed = yours and all(value is None for value in yours.values())
         names = tuple(name for name, value in yours.items() if value is not None)
-        noted.append(Noted(change, names, change.section != "topic" and change.name in ours and not taken_out))
-    return Upgrade(product, before, after, tuple(hosts), (), tuple(noted))
+        is_ours = change.section != "topic" and change.name in ours and not is_removed
+        properties.append(PropertyChange(change, names, is_ours))
+    return Upgrade(product, before, after, tuple(hosts), (), tuple(properties))
 
 
 def settings(model: Model, machines: Sequence[Machine]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return by section and property the variables that say it, with their values; None takes the role's out."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    """Return {section: {property: {variable: value}}} of the site; None removes the role's value."""
+    values: dict[str, dict[str, dict[str, Any]]] = {}
     for machine in machines:
-        for section, variables in SAID.items():
+        for section, variables in VARIABLES.items():
             for variable in variables:
                 for name, value in machine.inputs.mapping(variable).items():
-                    known = found.setdefault(section, {}).setdefault(LISTENER.sub("", str(name)), {})
+                    known = values.setdefault(section, {}).setdefault(LISTENER.sub("", str(name)), {})
                     known[variable] = value if known.get(variable) is None else known[variable]
         for variable, topic in _topics(machine):
             config = topic.get("config")
             for name, value in config.items() if isinstance(config, Mapping) else ():
-                found.setdefault("topic", {}).setdefault(str(name), {})[variable] = value
+                values.setdefault("topic", {}).setdefault(str(name), {})[variable] = value
         for option in machine.inputs.sequence("zookeeper_java_options"):
             if flag := re.match(r"-D(?:zookeeper\.)?([^=]+)=?(.*)", str(option)):
-                found.setdefault("zookeeper", {}).setdefault(flag[1], {})["zookeeper_java_options"] = flag[2]
-    return found
+                values.setdefault("zookeeper", {}).setdefault(flag[1], {})["zookeeper_java_options"] = flag[2]
+    return values
 
 
 def _topics(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
@@ -128,39 +132,40 @@ def _topics(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
 
 @cache
 def own_settings(product: str) -> frozenset[str]:
-    """Return the properties that the role of a product writes by itself."""
+    """Return the properties that the role of a product sets."""
     text = (ROLES_PATH / product / OURS[product]).read_text(encoding="utf-8")
-    said = (value for value in yaml.safe_load(text).values() if isinstance(value, dict))
-    return frozenset(str(name) for names in said for name in names)
+    mappings = (value for value in yaml.safe_load(text).values() if isinstance(value, dict))
+    return frozenset(str(name) for mapping in mappings for name in mapping)
 
 
 def lines(found: Sequence[Upgrade], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what is printed: a headline for each pair of versions, and below it what is otherwise."""
-    return [text for one in found for text in _of(one, groups)]
+    """Return the printed lines: a headline for each pair of versions, and its changed properties."""
+    return [text for item in found for text in _lines_of(item, groups)]
 
 
-def _of(one: Upgrade, groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    title = TITLES[one.product]
-    head = f"{title} {one.before} -> {one.after}, {place(one.hosts, groups)}:"
-    what = "brokers and topics" if one.product == "kafka" else "servers"
-    if one.unknown:
-        known = ", ".join(known_versions(one.product))
-        yield f"{head} what changes is not known: no list of properties of {' and '.join(one.unknown)} ({known} are)"
+def _lines_of(item: Upgrade, groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    title = TITLES[item.product]
+    head = f"{title} {item.before} -> {item.after}, {place(item.hosts, groups)}:"
+    what = "brokers and topics" if item.product == "kafka" else "servers"
+    if item.unknown:
+        known = ", ".join(known_versions(item.product))
+        versions = " and ".join(item.unknown)
+        yield f"{head} the changes are unknown: no definitions of {versions} (there are those of {known})"
         return
-    if not one.noted:
+    if not item.properties:
         yield f"{head} no property of {what} changes"
         return
     yield f"{head} properties of {what} that change"
     for kind, word in WORDS.items():
-        told = [noted for noted in one.noted if noted.change.kind == kind]
-        plain = [noted for noted in told if kind == "new" and not noted.yours]
-        for noted in told:
-            if noted not in plain:
-                yield f"  {word}: {_words(noted)}"
-        yield from _wrapped(f"  {word}: ", [_named(noted.change) for noted in plain])
-    yours = [noted for noted in one.noted if noted.yours and not noted.idle]
-    names = ", ".join(dict.fromkeys(noted.change.name for noted in yours))
-    yield f"  of these, the inventory says {names}" if names else "  the inventory says none of these"
+        of_kind = [changed for changed in item.properties if changed.change.kind == kind]
+        listed = [changed for changed in of_kind if kind == "new" and not changed.yours]
+        for changed in of_kind:
+            if changed not in listed:
+                yield f"  {word}: {_text_of(changed)}"
+        yield from _wrapped(f"  {word}: ", [_named(changed.change) for changed in listed])
+    yours = [changed for changed in item.properties if changed.yours and not changed.idle]
+    names = ", ".join(dict.fromkeys(changed.change.name for changed in yours))
+    yield f"  of these, the inventory sets {names}" if names else "  the inventory sets none of these"
 
 
 def _named(change: Change) -> str:
@@ -168,8 +173,8 @@ def _named(change: Change) -> str:
     return f"{'topic ' if change.section == 'topic' else ''}{change.name}{value}"
 
 
-def _words(noted: Noted) -> str:
-    change = noted.change
+def _text_of(changed: PropertyChange) -> str:
+    change = changed.change
     name = f"{'topic ' if change.section == 'topic' else ''}{change.name}"
     if change.kind == "renamed":
         text = f"{name} is probably {change.after} now"
@@ -179,10 +184,10 @@ def _words(noted: Noted) -> str:
         text = f"{name}{f' (its default was {change.before})' if change.before else ''}"
     else:
         text = f"{name}: {change.before or 'nothing'} -> {change.after or 'nothing'}"
-    by = [*noted.yours, *(["the role"] if noted.ours else [])]
-    if noted.idle:
-        return f"{text}; nothing here, {' and '.join(by)} says it"
-    return f"{text}; yours: {', '.join(noted.yours)}" if noted.yours else text
+    setters = [*changed.yours, *(["the role"] if changed.ours else [])]
+    if changed.idle:
+        return f"{text}; no effect here, set by {' and '.join(setters)}"
+    return f"{text}; yours: {', '.join(changed.yours)}" if changed.yours else text
 
 
 def _wrapped(head: str, names: Sequence[str]) -> Iterator[str]:
@@ -198,27 +203,27 @@ def _wrapped(head: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def rows(found: Sequence[Upgrade]) -> list[dict[str, Any]]:
-    """Return the same for programs."""
+    """Return the upgrades for programs, as JSON has them."""
     return [
         {
-            "product": one.product,
-            "before": one.before,
-            "after": one.after,
-            "hosts": list(one.hosts),
-            "unknown": list(one.unknown),
+            "product": item.product,
+            "before": item.before,
+            "after": item.after,
+            "hosts": list(item.hosts),
+            "unknown": list(item.unknown),
             "properties": [
                 {
-                    "section": noted.change.section,
-                    "name": noted.change.name,
-                    "kind": noted.change.kind,
-                    "before": noted.change.before,
-                    "after": noted.change.after,
-                    "yours": list(noted.yours),
-                    "ours": noted.ours,
-                    "changes": not noted.idle,
+                    "section": changed.change.section,
+                    "name": changed.change.name,
+                    "kind": changed.change.kind,
+                    "before": changed.change.before,
+                    "after": changed.change.after,
+                    "yours": list(changed.yours),
+                    "ours": changed.ours,
+                    "changes": not changed.idle,
                 }
-                for noted in one.noted
+                for changed in item.properties
             ],
         }
-        for one in found
+        for item in found
     ]

@@ -1,4 +1,4 @@
-"""Files of variables that Ansible cannot read: it says so without the file, and of the first one alone."""
+"""Finds all files of variables that Ansible cannot parse: Ansible reports only the first, without its name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from ansible.errors import AnsibleError
 
 TWICE = re.compile(r"Found duplicate mapping key '(.*)'")
-SUFFIXES = ("", ".yml", ".yaml", ".json")  # as Ansible reads them
+SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 
 
 def faults(folder: Path, names: Collection[str], loader: Any) -> Iterator[str]:
-    """Yield file, line and what is wrong of each; `names` are the groups and hosts. What is encrypted is left out."""
+    """Yield `file:line: what is wrong; what to do` of each; `names` are the groups and hosts. Skips encrypted files."""
     for kind in ("group_vars", "host_vars"):
         for place in sorted((folder / kind).glob("[!.]*")):
             if (place.name if place.is_dir() else place.stem) in names:
@@ -28,22 +28,22 @@ def _faults(file: Path, loader: Any) -> Iterator[str]:
         if stream.read(14) == b"$ANSIBLE_VAULT":
             return
     try:
-        found = loader.load_from_file(str(file), cache="all", unsafe=True, trusted_as_template=True)
+        content = loader.load_from_file(str(file), cache="all", unsafe=True, trusted_as_template=True)
     except (AnsibleError, UnicodeDecodeError) as error:
         where = getattr(error, "obj", None) or file
-        said = str(error).splitlines()[0].removeprefix("YAML parsing failed: ").rstrip(".")
-        if (twice := TWICE.match(said)) and (first := _first(file, twice[1], where)):
-            yield f"{where}: {twice[1]} stands there twice, first in line {first}; keep one of the two"
+        reason = str(error).splitlines()[0].removeprefix("YAML parsing failed: ").rstrip(".")
+        if (twice := TWICE.match(reason)) and (first := _first(file, twice[1], where)):
+            yield f"{where}: {twice[1]} is set twice, first in line {first}; keep one of the two"
         else:
-            yield f"{where}: no YAML: {said}; correct that line or the one above it"
+            yield f"{where}: invalid YAML: {reason}; correct that line or the one above it"
         return
-    if found is not None and not isinstance(found, Mapping):
-        what = "a list" if isinstance(found, list) else "a text"
-        yield f"{file}: {what}, and variables are wanted; write them as name: value"
+    if content is not None and not isinstance(content, Mapping):
+        kind = "a list" if isinstance(content, list) else "a text"
+        yield f"{file}: {kind} instead of variables; write them as name: value"
 
 
 def _first(file: Path, key: str, where: Any) -> int | None:
-    """Return the line above in which a key stands, as far to the right; None where that is not seen."""
+    """Return the last line above with the same key and indentation; None if there is none."""
     line, column = (getattr(where, name, None) for name in ("line_num", "col_num"))
     begin = re.compile(rf" {{{(column or 1) - 1}}}['\"]?{re.escape(key)}['\"]?\s*:")
     above = file.read_text(encoding="utf-8", errors="replace").splitlines()[: (line or 1) - 1]

@@ -12,7 +12,7 @@ import pytest
 from unit import pki_folder
 
 from ansible_collections.millrace.kafka.plugins.action.health_page import declared
-from ansible_collections.millrace.kafka.plugins.action.preflight import asked
+from ansible_collections.millrace.kafka.plugins.action.preflight import probe_questions
 from ansible_collections.millrace.kafka.plugins.filter.tls import pki_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, passed_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import page
@@ -82,7 +82,7 @@ def test_a_host_that_has_its_identity_alone(tmp_path: Path) -> None:
 
 def test_what_the_host_is_asked(tmp_path: Path) -> None:
     """The java of its units, and whom it connects to, of the hosts of this inventory."""
-    wanted = asked(model(tmp_path, echo_server_java_executable="/opt/jdk/bin/java"), [HOST])
+    wanted = probe_questions(model(tmp_path, echo_server_java_executable="/opt/jdk/bin/java"), [HOST])
     assert wanted["java"] == {HOST: ["/usr/bin/java", "/opt/jdk/bin/java"]}
     assert [(peer["host"], peer["port"]) for peer in wanted["peers"][HOST]] == [
         (f"dc1-kafka{number}", 9092) for number in (1, 2, 3)

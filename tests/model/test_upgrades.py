@@ -51,10 +51,10 @@ def test_the_upgrade_of_the_campaign() -> None:
     assert said(lab(), running("3.9.1") | running("3.8.5", "zookeeper")) == [
         "ZooKeeper 3.8.5 -> 3.8.6, group zookeeper: properties of servers that change",
         "  new: ssl.allowReverseDnsLookup, ssl.quorum.allowReverseDnsLookup",
-        "  the inventory says none of these",
+        "  the inventory sets none of these",
         "Kafka 3.9.1 -> 3.9.2, group kafka: properties of brokers and topics that change",
         "  new: alter.config.policy.kraft.compatibility.enable (false)",
-        "  the inventory says none of these",
+        "  the inventory sets none of these",
     ]
     assert said(declared(kafka_version="3.9.1"), running("3.9.2"))[:2] == [
         "Kafka 3.9.2 -> 3.9.1, group kafka: properties of brokers and topics that change",
@@ -80,13 +80,12 @@ def test_nothing_changes_and_nothing_is_known() -> None:
     assert said(declared(kafka_version="3.9.1"), running("3.9.0")) == [
         "Kafka 3.9.0 -> 3.9.1, group kafka: no property of brokers and topics changes"
     ]
-    known = "3.9.2, 3.9.1, 3.9.0, 3.8.1, 3.8.0, 3.7.2 are"
+    known = "there are those of 3.9.2, 3.9.1, 3.9.0, 3.8.1, 3.8.0, 3.7.2"
     assert said(lab(), running("3.6.0")) == [
-        f"Kafka 3.6.0 -> 3.9.2, group kafka: what changes is not known: no list of properties of 3.6.0 ({known})"
+        f"Kafka 3.6.0 -> 3.9.2, group kafka: the changes are unknown: no definitions of 3.6.0 ({known})"
     ]
     assert said(declared(kafka_version="3.9.7"), running("3.6.0")) == [
-        f"Kafka 3.6.0 -> 3.9.7, group kafka: what changes is not known: no list of properties of 3.6.0 and 3.9.7 "
-        f"({known})"
+        f"Kafka 3.6.0 -> 3.9.7, group kafka: the changes are unknown: no definitions of 3.6.0 and 3.9.7 ({known})"
     ]
 
 
@@ -106,11 +105,11 @@ def test_what_is_said_of_over_minors() -> None:
     assert f"  renamed: {old} is probably {new} now; yours: kafka_config" in found
     assert "  other default: inter.broker.protocol.version: 3.7-IV4 -> 3.9-IV0" in found
     assert [one for one in found if "listener.security.protocol.map" in one] == [
-        one for one in found if one.endswith("; nothing here, the role says it")
+        one for one in found if one.endswith("; no effect here, set by the role")
     ]
     assert "  new: topic compression.lz4.level (9); yours: kafka_topic_defaults" in found
     assert any(one.startswith("  takes other values: group.coordinator.rebalance.protocols: ") for one in found)
-    assert set(found[-1].removeprefix("  of these, the inventory says ").split(", ")) == {
+    assert set(found[-1].removeprefix("  of these, the inventory sets ").split(", ")) == {
         "group.coordinator.rebalance.protocols",
         "unstable.metadata.versions.enable",
         "compression.lz4.level",
@@ -124,7 +123,10 @@ def test_another_default_of_what_is_said_changes_nothing() -> None:
     name = "remote.log.manager.copier.thread.pool.size"
     for model, words in (
         (lab(), f"  other default: {name}: 10 -> -1"),
-        (declared(kafka_config_overrides={name: 4}), f"  other default: {name}: 10 -> -1; nothing here, kafka_"),
+        (
+            declared(kafka_config_overrides={name: 4}),
+            f"  other default: {name}: 10 -> -1; no effect here, set by kafka_",
+        ),
         (declared(kafka_config={name: None}), f"  other default: {name}: 10 -> -1"),
     ):
         (line,) = [one for one in said(model, running("3.8.1")) if one.startswith(f"  other default: {name}:")]
@@ -136,7 +138,7 @@ def test_what_a_role_says_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"tickTime", "4lw.commands.whitelist"} < own_settings("zookeeper")
     name = "listener.security.protocol.map"
     (line,) = [one for one in said(lab(), running("3.7.2")) if name in one]
-    assert line.endswith("; nothing here, the role says it")
+    assert line.endswith("; no effect here, set by the role")
     (line,) = [one for one in said(declared(kafka_config={name: None}), running("3.7.2")) if name in one]
     assert "nothing here" not in line
 

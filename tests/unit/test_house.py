@@ -135,3 +135,62 @@ def test_one_place_knows_the_kafka_libraries() -> None:
     found = [name for name, text in texts("*.py") if name.startswith("plugins/") and library.search(text)]
     assert [name for name in found if not name.startswith(facade)] == []
     assert f"{facade}admin.py" in found
+
+
+PROBLEM_TEXTS = {
+    "plugins/plugin_utils/problems.py": "prints them",
+    "plugins/plugin_utils/pki/certificates.py": "CertificateError is printed as its problem",
+    "plugins/plugin_utils/model/risks.py": "adds to the advice how to accept a risk",
+}
+"""Files that may read the message or the advice of a problem, and why."""
+
+
+def reads_of_problem_texts(text: str) -> list[str]:
+    """Return the reads of `.message` and `.advice` in a file, but for those of constants: these are ProblemKinds.
+
+    A call such as `definitions.advice(...)` reads no text of a problem.
+    """
+    tree = ast.parse(text)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return [
+        f"{node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("message", "advice") and id(node) not in called
+        if not ast.unparse(node.value).isupper()
+        if ast.unparse(node.value) not in NO_PROBLEMS
+    ]
+
+
+NO_PROBLEMS = ("self", "fault", "finding")
+"""Names of objects with such texts that are no problems: faults of types, findings of definitions."""
+
+
+def test_nothing_decides_by_the_text_of_a_problem() -> None:
+    """Message and advice are for people; code reads the code and the details."""
+    files = {name: text for name, text in texts("*.py") if re.match("plugins/(action|plugin_utils)/", name)}
+    found = {name: reads for name, text in files.items() if (reads := reads_of_problem_texts(text))}
+    assert {name: reads for name, reads in found.items() if name not in PROBLEM_TEXTS} == {}
+    assert set(PROBLEM_TEXTS) <= set(found), "remove the file that no longer reads them"
+
+
+def test_one_read_of_a_message_is_found() -> None:
+    assert reads_of_problem_texts("if 'x' in problem.message: pass\nA = B.variant(message=B.message)\n") == [
+        "1: problem.message"
+    ]
+
+
+def kinds_of(text: str) -> list[str]:
+    """Return the codes that a file gives to ProblemKind."""
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    return [ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "ProblemKind"]
+
+
+def test_each_code_has_one_kind() -> None:
+    """A code is given to ProblemKind once, as a literal; a Problem is created by its kind."""
+    files = {name: text for name, text in texts("*.py") if name.startswith("plugins/")}
+    codes = [code for text in files.values() for code in kinds_of(text)]
+    assert len(codes) > 500
+    assert sorted(code for code in set(codes) if codes.count(code) > 1) == []
+    assert [code for code in codes if not re.fullmatch("'[A-Z][A-Z0-9_]+'", code)] == []
+    made = [name for name, text in files.items() if re.search(r"(?<!class )\bProblem\(", text)]
+    assert made == ["plugins/plugin_utils/problems.py"]

@@ -86,7 +86,7 @@ def test_a_second_run_is_told_who_is_there(tmp_path: Path) -> None:
     assert re.fullmatch(
         r"RUN_LOCKED the whole inventory: another run changes dc1-kafka1, and two at once could restart two brokers "
         rf"\(\S.* on control node {platform.node()} since 20\d\d-\S+ \S+, pid {run.pid}: -c .*-e \.\.\.\); "
-        "wait until it has ended, or end it there; nothing has to be removed",
+        "wait until that run has ended, or end it there. No file has to be removed",
         text,
         re.DOTALL,
     ), text
@@ -149,7 +149,7 @@ def test_files_are_for_all_users_and_no_link_is_followed(tmp_path: Path) -> None
 def test_words_that_cannot_be_read(words: str, tmp_path: Path) -> None:
     (tmp_path / FIRST).write_text(words)
     file = run_lock.opened(tmp_path / FIRST)
-    assert run_lock.read(file).user == "somebody"
+    assert run_lock.read(file).user == "an unknown user"
     os.close(file)
 
 

@@ -187,14 +187,14 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("heap: [6g\nb: 1\n", "group_vars/all.yml:2:2: no YAML: While parsing a flow sequence"),
+        ("heap: [6g\nb: 1\n", "group_vars/all.yml:2:2: invalid YAML: While parsing a flow sequence"),
         ("a: 1\n\tb: 2\n", "group_vars/all.yml:2:"),
-        ("- heap: 6g\n", "group_vars/all.yml: a list, and variables are wanted"),
+        ("- heap: 6g\n", "group_vars/all.yml: a list instead of variables"),
         (
             "a: {x: 1}\nheap: 6g\nb:\n  heap: 2g\nheap: 7g\n",
-            "group_vars/all.yml:5:1: heap stands there twice, first in line 2; keep one of the two",
+            "group_vars/all.yml:5:1: heap is set twice, first in line 2; keep one of the two",
         ),
-        ("heap: M\u00fcnchen", "group_vars/all.yml: no YAML"),
+        ("heap: M\u00fcnchen", "group_vars/all.yml: invalid YAML"),
     ],
     ids=["bracket", "tab", "list", "twice", "Latin-1"],
 )
@@ -221,7 +221,7 @@ def test_a_site_that_takes_inventories_of_nobody_gets_one(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--graph"]
     environment = {**os.environ, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "false"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    assert "a list, and variables are wanted" in " ".join(done.stderr.split())
+    assert "a list instead of variables" in " ".join(done.stderr.split())
     assert done.returncode == 0, done.stderr
 
 

@@ -31,12 +31,6 @@ class Machine:
     written: frozenset[str]
     """Names of all variables of the host, of this project or not."""
 
-    def problem(
-        self, variable: str, code: str, value: Any, wrong: str, advice: str, *, warning: bool = False
-    ) -> Problem:
-        """Return a problem of this host, from texts."""
-        return Problem((self.name,), variable, code, value, wrong, advice, warning)
-
     def report(
         self, kind: ProblemKind, variable: str, value: Any = None, *, warning: bool | None = None, **details: Any
     ) -> Problem:
