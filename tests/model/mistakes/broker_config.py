@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKER_CONFIG_VALUE",
         f"{EVERY}[num.io.threads]",
-        "the default is 8",
+        "default: 8",
         variables=dynamic("num.io.threads", "many"),
     ),
     Mistake(
