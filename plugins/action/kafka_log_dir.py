@@ -1,4 +1,4 @@
-"""Run the module kafka_log_dir: print the plan before anything is changed, then say each 10 s how far it is."""
+"""Run the module kafka_log_dir: print the plan before anything is changed, then progress every 10 s."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class OwnFileError(OSError):
-    """A file of the client itself cannot be read; this says nothing about the server."""
+    """A file of the client itself cannot be read; the server was not asked."""
 
 
 def trusting(ca: str | None) -> ssl.SSLContext:
