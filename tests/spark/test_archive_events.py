@@ -122,17 +122,17 @@ def test_what_is_not_its_own_is_refused(spark: SparkSession, broker: Broker, tmp
     held = out / "_positions" / topic
     whole = held.read_text()
     held.write_text(whole.replace('"0": 2', '"0": 1'))
-    with pytest.raises(JobError, match=r"files beyond what .* says, of more than one batch \(0-2\)"):
+    with pytest.raises(JobError, match=r"files beyond the position in .*, of more than one batch \(0-2\)"):
         start(spark, parse("archive_events", data), threading.Event())
     held.unlink()
-    with pytest.raises(JobError, match=f"^output_directory: holds 1 files of topic {topic}, and .* is not there"):
+    with pytest.raises(JobError, match=f"^output_directory: contains 1 files of topic {topic}, but .* is missing"):
         start(spark, parse("archive_events", data), threading.Event())
     (kept,) = out.glob("date=*/*/*.parquet")
     kept.rename(kept.with_name("0-0-1-0.parquet"))
     held.write_text(whole.replace('"0": 2', '"0": 1'))
     send(broker, topic, ("c", 0))
     holds = (
-        f"archive_events: the archive holds topic {topic} partition 0 up to offset 1, and the checkpoint goes on at 2"
+        f"archive_events: the archive holds topic {topic} partition 0 up to offset 1, but the checkpoint continues at 2"
     )
     with pytest.raises(JobError, match=f"^{holds}"):
         start(spark, parse("archive_events", data), threading.Event())
@@ -141,7 +141,7 @@ def test_what_is_not_its_own_is_refused(spark: SparkSession, broker: Broker, tmp
         start(spark, parse("archive_events", empty), threading.Event())
     broker.delete(topic)
     broker.make(topic)
-    with pytest.raises(JobError, match=f"^archive_events: topic {topic} was deleted and made anew since"):
+    with pytest.raises(JobError, match=f"^archive_events: topic {topic} was deleted and recreated since"):
         start(spark, parse("archive_events", data), threading.Event())
     (tmp_path / "file").write_text("in the way")
     data["output_directory"] = str(tmp_path / "file" / "out")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from millrace_jobs.codec import dead_letters, decode, encode, fitting, reasons
+from millrace_jobs.codec import dead_letters, decode, encode, reasons, valid_rows
 from millrace_jobs.contract import ORDERS, Contract
 from millrace_jobs.errors import JobError
 from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +83,7 @@ def test_records_that_fit_keep_their_envelope(spark: SparkSession) -> None:
         (b"1", b" " + of(unknown=[1, 2]) + b"\r\n", []),
         (b"1", of(customer=None, amount_cents=5), [("schema_version", b"2"), ("trace", b"\xff")]),
     )
-    rows = fitting(decode(good, SMALL), SMALL).orderBy("record.offset").collect()
+    rows = valid_rows(decode(good, SMALL), SMALL).orderBy("record.offset").collect()
     assert [
         (row.order_id, row.customer, row.amount_cents, row.record.partition, row.record.offset) for row in rows
     ] == [
@@ -137,14 +137,14 @@ def test_what_headers_cost_counts_in_bytes(spark: SparkSession, headers: list[tu
 
 def test_a_version_is_written_where_there_are_no_headers(spark: SparkSession) -> None:
     """A column `headers` that is null is none."""
-    rows = fitting(decode(records(spark, (b"1", of(), [])), ORDERS), ORDERS)
+    rows = valid_rows(decode(records(spark, (b"1", of(), [])), ORDERS), ORDERS)
     (written,) = encode(rows.withColumn("headers", lit(None).cast(HEADERS)).drop("record"), ORDERS, "output").collect()
     assert [(header.key, bytes(header.value)) for header in written.headers] == [("schema_version", b"1")]
 
 
 def test_what_is_written_can_be_read(spark: SparkSession) -> None:
     """JSON with the key, and the version as a header."""
-    rows = fitting(decode(records(spark, (b"1", of(amount_cents=7), [])), ORDERS), ORDERS).drop("record")
+    rows = valid_rows(decode(records(spark, (b"1", of(amount_cents=7), [])), ORDERS), ORDERS).drop("record")
     (written,) = encode(rows, ORDERS, "output").collect()
     assert (bytes(written.key), json.loads(bytes(written.value))) == (b"1", {**GOOD, "amount_cents": 7})
     assert [(header.key, bytes(header.value)) for header in written.headers] == [("schema_version", b"1")]
@@ -153,5 +153,5 @@ def test_what_is_written_can_be_read(spark: SparkSession) -> None:
 @pytest.mark.parametrize("columns", ["order_id string", f"{ORDERS.schema}, more int", "order_id int, event string"])
 def test_rows_of_another_shape_are_refused(spark: SparkSession, columns: str) -> None:
     """Before a query starts, with what they are and what they should be."""
-    with pytest.raises(JobError, match=r"^output: rows are .+; the contract of orders wants order_id STRING"):
+    with pytest.raises(JobError, match=r"^output: rows are .+; the contract of orders requires order_id STRING"):
         encode(spark.createDataFrame([], columns.replace(" NOT NULL", "")), ORDERS, "output")

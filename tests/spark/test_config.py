@@ -33,39 +33,39 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "checkpoint": "var/c"},
-            "checkpoint: 'var/c' is not absolute; write the path from / on",
+            "checkpoint: 'var/c' is not absolute; write the whole path, from /",
         ),
         (
             "count_words",
             {**COUNT, "jars_directory": "jars"},
-            "jars_directory: 'jars' is not absolute; write the path from / on",
+            "jars_directory: 'jars' is not absolute; write the whole path, from /",
         ),
         ("publish_lines", without(PUBLISH, "input_directory"), "input_directory: is missing; add it"),
         (
             "publish_lines",
             {**PUBLISH, "input_directory": "/in/*"},
-            r"input_directory: '/in/*' holds one of *?[]{}\, a pattern to Spark; rename the directory",
+            r"input_directory: '/in/*' contains one of *?[]{}\, a pattern to Spark; rename the directory",
         ),
         (
             "count_words",
             {**COUNT, "input_topic": ""},
-            "input_topic: is empty; give a topic's name, or leave the key out for the default",
+            "input_topic: is empty; give a topic's name, or remove the key for the default",
         ),
         ("count_words", {**COUNT, "output_topic": ["t"]}, "output_topic: is a list; give a topic's name"),
         (
             "count_words",
             {**COUNT, "output_topic": "a b"},
-            "output_topic: 'a b' is no topic name; use at most 249 of a-z A-Z 0-9 . _ -",
+            "output_topic: 'a b' is not a valid topic name; use at most 249 of a-z A-Z 0-9 . _ -",
         ),
         (
             "count_words",
             {**COUNT, "output_topic": "t", "output_directory": "/out"},
-            "output_directory: output_topic is given as well; keep one of the two",
+            "output_directory: output_topic is set too; keep one of the two",
         ),
         (
             "count_words",
             {**COUNT, "input_topic": "t", "input_directory": "/in"},
-            "input_directory: input_topic is given as well; keep one of the two",
+            "input_directory: input_topic is set too; keep one of the two",
         ),
         (
             "count_words",
@@ -90,8 +90,8 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "relay",
             {**COUNT, "input_topic": "a", "output_topic": "b", "trigger": "real-time", "trigger_interval": "4 seconds"},
-            "trigger_interval: is how often real-time keeps its progress, 5 seconds at least; give more, or leave it "
-            "out",
+            "trigger_interval: is how often real-time stores its progress, at least 5 seconds; give more, or remove "
+            "the key",
         ),
         (
             "relay",
@@ -106,7 +106,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "archive_events",
             {**COUNT, "input_topics": ["a", "a"], "output_directory": "/out"},
-            "input_topics: names a topic twice; keep one",
+            "input_topics: contains a topic twice; keep one",
         ),
         (
             "archive_events",
@@ -116,13 +116,17 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "archive_events",
             {**COUNT, "input_topics": ["a b"], "output_directory": "/out"},
-            "input_topics[0]: 'a b' is no topic name; use at most 249 of a-z A-Z 0-9 . _ -",
+            "input_topics[0]: 'a b' is not a valid topic name; use at most 249 of a-z A-Z 0-9 . _ -",
         ),
-        ("average_readings", {**COUNT, "window": "0 minutes"}, "window: '0 minutes' is no time; give more"),
+        (
+            "average_readings",
+            {**COUNT, "window": "0 minutes"},
+            "window: '0 minutes' is not longer than zero; give a longer duration",
+        ),
         (
             "join_shipments",
             {**COUNT, "shipments_topic": "orders"},
-            "shipments: orders is read already, and its records would come twice; name another topic",
+            "shipments: orders is already an input, so its records would be read twice; name another topic",
         ),
         (
             "join_shipments",
@@ -132,12 +136,12 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             without(COUNT, "kafka"),
-            "kafka: is missing, and a topic is used; add it with bootstrap.servers",
+            "kafka: is missing, but a topic is used; add it with bootstrap.servers",
         ),
         (
             "publish_lines",
             {**PUBLISH, "kafka": {}},
-            "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port",
+            "kafka.bootstrap.servers: is missing, but a topic is used; write host:port,host:port",
         ),
         (
             "count_words",
@@ -162,7 +166,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "kafka": {**KAFKA, "kafka.acks": "1"}},
-            "kafka.kafka.acks: has Spark's prefix; write the client's own name, acks",
+            "kafka.kafka.acks: has Spark's prefix kafka.; use the client's name, acks",
         ),
         (
             "count_words",
@@ -177,7 +181,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "kafka": {**KAFKA, **PEM, "ssl.truststore.type": "JKS"}},
-            "kafka.ssl.truststore.type: is not PEM, the one format that both clients read; use a PEM file",
+            "kafka.ssl.truststore.type: is not PEM, the only format that both clients read; use a PEM file",
         ),
         (
             "count_words",
@@ -193,12 +197,12 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "spark": {"driver.memory": "1g"}},
-            "spark.driver.memory: is no Spark property; their names begin with spark.",
+            "spark.driver.memory: is not a Spark property; use a name that begins with spark.",
         ),
         (
             "count_words",
             {**COUNT, "spark": {"spark.sql.session.timeZone": "Europe/Berlin"}},
-            "spark.spark.sql.session.timeZone: is not yours to set here; remove it: times are UTC",
+            "spark.spark.sql.session.timeZone: cannot be set here; remove it: times are UTC",
         ),
         (
             "count_words",
@@ -209,12 +213,13 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "trigger_interval": "1s"},
-            'trigger_interval: \'1s\' is no interval; write it like "1 second" or "500 milliseconds"',
+            'trigger_interval: \'1s\' is not an interval; write it like "1 second" or "500 milliseconds"',
         ),
         (
             "count_words",
             {**COUNT, "trigger_interval": "1 minute 30 seconds"},
-            "trigger_interval: '1 minute 30 seconds' is no interval; write one number and one unit, as \"90 seconds\"",
+            "trigger_interval: '1 minute 30 seconds' is not an interval; "
+            'write one number and one unit, like "90 seconds"',
         ),
         (
             "count_words",
@@ -224,7 +229,8 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         (
             "count_words",
             {**COUNT, "trigger_interval": "99999999999 hours"},
-            'trigger_interval: \'99999999999 hours\' is no interval; write it like "1 second" or "500 milliseconds"',
+            "trigger_interval: '99999999999 hours' is not an interval; "
+            'write it like "1 second" or "500 milliseconds"',
         ),
         (
             "count_words",

@@ -5,9 +5,9 @@ from millrace_jobs.config import problems
 
 from .configured import COUNT, PUBLISH
 
-AMONG = "so bad records would stand among good ones; give another"
+AMONG = "so bad records would be mixed with good ones; give another"
 FEEDS = "so the job would feed itself; give another"
-TAKEN = "so one's files would be taken for the other's; give another"
+TAKEN = "so the files of both would be mixed; give another"
 FILES: dict[str, object] = {"checkpoint": "/c", "input_directory": "/a", "output_directory": "/o"}
 ARCHIVE: dict[str, object] = {**COUNT, "input_topics": ["t"], "output_directory": "/o"}
 
@@ -61,11 +61,11 @@ def test_folders_beside_each_other_are_taken(changes: dict[str, object]) -> None
         ),
         (
             {"dead_letter_topic": "orders"},
-            "dead_letter_topic: is the topic that is read, so bad records would come again; give another",
+            "dead_letter_topic: is the same as the input topic, so bad records would be read again; give another",
         ),
         (
             {"shipments_topic": "orders-dead"},
-            "dead_letter_topic: is the topic that is read, so bad records would come again; give another",
+            "dead_letter_topic: is the same as the input topic, so bad records would be read again; give another",
         ),
     ],
 )

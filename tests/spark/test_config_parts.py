@@ -11,8 +11,8 @@ from millrace_jobs.parts import KafkaSink, KafkaSource
 from .configured import COUNT, GENERATE, KAFKA, PROJECT
 
 START = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
-ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
-BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin with the earliest record"
+ZONE = "is not a time with a time zone; write it like 2026-01-31T12:00:00Z"
+BEFORE = "is before 1970; give a later time, or start at the earliest record"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin 
         (
             "count_words",
             {"input_start": {"group": " "}},
-            "input_start.group: is empty; give a consumer group's name, or leave the key out",
+            "input_start.group: is empty; give a consumer group's name, or remove the key",
         ),
         (
             "count_words",
@@ -41,7 +41,7 @@ BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin 
         (
             "count_words",
             {"group": "g", "kafka": {**KAFKA, "group.id": "g"}},
-            "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one",
+            "group: is the same as kafka.group.id, so Spark's readers would join it; remove kafka.group.id",
         ),
         (
             "count_words",
@@ -57,7 +57,7 @@ BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin 
         (
             "project_orders",
             {"database": {"host": "d", "dbname": "o", "user": "p", "pasword": "geheim"}},
-            "database.pasword: is no property of a connection; did you mean password?",
+            "database.pasword: is not a connection property of libpq; did you mean password?",
         ),
         (
             "project_orders",
@@ -67,7 +67,7 @@ BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin 
         (
             "project_orders",
             {"dead_letter_topic": "orders"},
-            "dead_letter_topic: is the topic that is read, so bad records would come again; give another",
+            "dead_letter_topic: is the same as the input topic, so bad records would be read again; give another",
         ),
         ("project_orders", {"input_directory": "/in"}, "input_directory: is unknown; "),
         ("generate_orders", {"seed": -1}, "seed: -1 is too small; give 0 or more"),
@@ -87,11 +87,11 @@ def test_one_problem(job: str, changes: dict[str, object], problem: str) -> None
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
-        ("/a\0b", r"checkpoint: '/a\x00b' holds a character that no path can have; remove it"),
-        ("/\ud800", r"checkpoint: '/\ud800' holds a character that no path can have; remove it"),
-        ("/", "checkpoint: '/' is the root of the host; give a folder of its own"),
-        ("//", "checkpoint: '//' is the root of the host; give a folder of its own"),
-        ("/a/../.", "checkpoint: '/a/../.' is the root of the host; give a folder of its own"),
+        ("/a\0b", r"checkpoint: '/a\x00b' contains a character that is invalid in a path; remove it"),
+        ("/\ud800", r"checkpoint: '/\ud800' contains a character that is invalid in a path; remove it"),
+        ("/", "checkpoint: '/' is the root directory; give a directory of its own"),
+        ("//", "checkpoint: '//' is the root directory; give a directory of its own"),
+        ("/a/../.", "checkpoint: '/a/../.' is the root directory; give a directory of its own"),
     ],
 )
 def test_a_path_that_no_folder_can_have_is_refused(path: str, problem: str) -> None:

@@ -69,11 +69,11 @@ def test_values_that_are_given_are_taken() -> None:
         (b'{"checkpoint": "/c",\n}', "line 2: is not JSON"),
         (b"[1]", "holds a list; write one JSON object"),
         (b'{"checkpoint": "\xff"}', "is not UTF-8 text; save it as UTF-8"),
-        (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is given more than once; keep one"),
+        (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is set more than once; keep one"),
         (b"[" * 100_000 + b"]" * 100_000, "is nested too deeply to be read; write one JSON object"),
         (
             b'{"checkpoint": "/c", "topic_wait_seconds": ' + b"9" * 5000 + b"}",
-            "holds a number of too many digits; give a smaller one",
+            "contains a number with too many digits; give a smaller one",
         ),
     ],
 )
@@ -122,6 +122,6 @@ def test_the_wheel_is_enough_to_check(tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-S", "-c", program, str(wheel)]
     shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True).stdout.splitlines()
     assert shown == [
-        "['kafka: is missing, and a topic is used; add it with bootstrap.servers']",
+        "['kafka: is missing, but a topic is used; add it with bootstrap.servers']",
         str(wheel / "millrace_jobs" / "config.py"),
     ]

@@ -14,7 +14,7 @@ from millrace_jobs.config import parse
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.jobs.generate_orders import loop, order_events
-from millrace_jobs.sending import heeding, queue, reason
+from millrace_jobs.sending import queue, reason, reporting_fatal
 
 from .broker import Broker
 
@@ -138,19 +138,19 @@ def test_an_error_that_ends_a_producer_is_heard() -> None:
         raise SystemError("of something else")
 
     for act in (raised, wrapped):
-        assert heeding(act, lambda error, _: said.append(error.code() if error else 0)) == 0
+        assert reporting_fatal(act, lambda error, _: said.append(error.code() if error else 0)) == 0
     assert said == [KafkaError.CLUSTER_AUTHORIZATION_FAILED] * 2
     with pytest.raises(SystemError, match="of something else"):
-        heeding(other, lambda error, _: None)
-    assert heeding(lambda: 3, lambda error, _: None) == 3
+        reporting_fatal(other, lambda error, _: None)
+    assert reporting_fatal(lambda: 3, lambda error, _: None) == 3
 
 
 @pytest.mark.parametrize(
     ("code", "mend"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "let this user write to it"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "grant this user WRITE on it"),
         (KafkaError.UNKNOWN_TOPIC_OR_PART, "create the topic"),
-        (KafkaError._MSG_TIMED_OUT, "see that its brokers answer, and that enough replicas are in sync"),
+        (KafkaError._MSG_TIMED_OUT, "check that its brokers answer and that enough replicas are in sync"),
         (KafkaError.MSG_SIZE_TOO_LARGE, ""),
     ],
 )
@@ -162,7 +162,7 @@ def test_each_refusal_has_its_own_advice(code: int, mend: str) -> None:
 def test_what_ended_a_producer_is_the_reason() -> None:
     """Not what became of the records that it had then."""
     fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no right to write", True)
-    assert reason([KafkaError(KafkaError._PURGE_QUEUE), fatal]) == "no right to write; let this user write to it"
+    assert reason([KafkaError(KafkaError._PURGE_QUEUE), fatal]) == "no right to write; grant this user WRITE on it"
 
 
 def test_an_event_that_is_refused_is_named(broker: Broker) -> None:

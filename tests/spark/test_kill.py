@@ -68,4 +68,4 @@ def test_a_stop_does_not_wait_for_the_database(broker: Broker, server: Server, t
                 job.kill()
     finally:
         server.start()
-    assert "a stop was asked for" in log.read_text()
+    assert "a stop was requested" in log.read_text()

@@ -47,8 +47,8 @@ def test_dead_letters_are_counted_over_an_outage(caplog: pytest.LogCaptureFixtur
     """A query that began again begins to count anew; what it left out before that is not forgotten."""
     caplog.set_level("INFO")
     log, query = BatchLog(), cast(Any, SimpleNamespace(name="project_orders"))
-    log.know([Running(query, dead={"not_json": 2})])
-    log.know([Running(query, dead={"not_json": 1, "null_key": 3})])
+    log.add_queries([Running(query, dead={"not_json": 2})])
+    log.add_queries([Running(query, dead={"not_json": 1, "null_key": 3})])
     source = {"numInputRows": 1, "endOffset": "{}", "description": "", "inputRowsPerSecond": 1.0}
     source |= {"processedRowsPerSecond": 1.0, "startOffset": "", "latestOffset": "", "metrics": {}}
     progress = {"id": "00000000-0000-0000-0000-000000000001", "runId": "00000000-0000-0000-0000-000000000002"}

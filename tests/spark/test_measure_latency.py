@@ -31,7 +31,7 @@ def test_percentiles_are_by_nearest_rank(part: float, found: int) -> None:
 
 def test_a_canary_counts_once_or_is_missing() -> None:
     """A second copy and a stranger are nothing; one that is given up is missing, also when it comes after all."""
-    canaries = Canaries(patience=100 * MS, sent={0: 0, 1: 0, 2: 50 * MS})
+    canaries = Canaries(missing_after=100 * MS, sent={0: 0, 1: 0, 2: 50 * MS})
     for number, now in ((0, 10), (0, 20), (7, 20), (1, 30)):
         canaries.arrived(number, now * MS)
     assert canaries.report(100 * MS) == {

@@ -53,9 +53,9 @@ def test_two_files_are_enough(
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("shout", "shout: is no name of a job; write a verb and a noun, as count_words"),
-        ("Shout_lines", "Shout_lines: is no name of a job; write a verb and a noun, as count_words"),
-        ("count_words", "count_words: is there already; choose another name"),
+        ("shout", "shout: is not a valid job name; write a verb and a noun, like count_words"),
+        ("Shout_lines", "Shout_lines: is not a valid job name; write a verb and a noun, like count_words"),
+        ("count_words", "count_words: exists already; choose another name"),
     ],
 )
 def test_a_name_that_cannot_be(checkout: Path, name: str, problem: str) -> None:
@@ -67,5 +67,5 @@ def test_a_name_that_cannot_be(checkout: Path, name: str, problem: str) -> None:
 
 def test_a_folder_that_is_no_checkout(tmp_path: Path) -> None:
     """Said with its name."""
-    with pytest.raises(JobError, match=f"^{tmp_path}: is no checkout with jobs"):
+    with pytest.raises(JobError, match=f"^{tmp_path}: is not the top folder of a checkout"):
         new_job("shout_lines", tmp_path)

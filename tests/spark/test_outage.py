@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from millrace_jobs.errors import Away, JobError
+from millrace_jobs.errors import BrokersUnavailable, JobError
 from millrace_jobs.lifecycle import await_end
 from millrace_jobs.outage import KafkaWatch
 from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def test_an_outage_is_said_once_and_its_end_too(broker: Broker, caplog: pytest.L
         assert not threading.Event().wait(1)
         (record,) = caplog.records
         assert record.getMessage().startswith(f"kafka: no answer from {servers} for ")
-        assert record.getMessage().endswith("; trying again")
+        assert record.getMessage().endswith("; retrying")
     finally:
         watch.close()
         well.close()
@@ -51,7 +51,7 @@ def test_a_topic_that_is_deleted_ends_the_job(spark: SparkSession, broker: Broke
         broker.delete(source)
         with pytest.raises(JobError, match="UnknownTopicOrPartition") as failed:
             await_end([one], stopping_after(300))
-    assert not isinstance(failed.value, Away)
+    assert not isinstance(failed.value, BrokersUnavailable)
 
 
 def test_a_topic_that_is_made_anew_ends_the_job(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_topic_that_is_made_anew_ends_the_job(spark: SparkSession, broker: Bro
         broker.send(source, ["d"])
         with pytest.raises(JobError) as failed:
             await_end([one], stopping_after(300))
-    assert not isinstance(failed.value, Away)
+    assert not isinstance(failed.value, BrokersUnavailable)
     assert len(broker.records(sink)) == 3
 
 
@@ -82,7 +82,9 @@ def test_a_topic_that_is_made_anew_and_filled_ends_the_job(spark: SparkSession, 
             broker.delete(source)
             broker.make(source)
             broker.send(source, ["b", "c"])
-            with pytest.raises(JobError, match=f"^topic {source}: deleted and made anew while the job ran, so offsets"):
+            with pytest.raises(
+                JobError, match=f"^topic {source}: deleted and recreated while the job ran, so stored offsets"
+            ):
                 await_end([one], stopping_after(300), watch=watch)
     finally:
         watch.close()
@@ -123,7 +125,7 @@ def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
             eventually(lambda: log.read_text().count(" rows in "), 1)  # the batch is over
             assert [record.value for record in broker.records(sink)] == ["a"]
             with broker.silent():
-                eventually(lambda: "it begins again once they answer" in log.read_text(), True)
+                eventually(lambda: "the job continues once they answer" in log.read_text(), True)
             broker.send(source, ["b"])
             eventually(lambda: log.read_text().count(" rows in "), 2)
             assert [record.value for record in broker.records(sink)] == ["a", "b"]

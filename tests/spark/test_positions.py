@@ -47,7 +47,7 @@ def test_what_is_applied_is_left_out(first: int, until: int, holds: int | None, 
 
 def test_a_gap_is_refused() -> None:
     """The database was put back to an older state, and the checkpoint was not."""
-    with pytest.raises(JobError, match=r"^q: the database holds topic t partition 0 up to offset 3, .* goes on at 4"):
+    with pytest.raises(JobError, match=r"^q: the database holds topic t partition 0 up to offset 3, .* continues at 4"):
         unapplied({("t", 0): Range(4, 10)}, {("t", 0): 3}, {}, "q")
 
 
@@ -60,7 +60,7 @@ def test_a_gap_is_refused() -> None:
 )
 def test_a_gap_that_nothing_fills_has_a_way_out(sink: str, way_out: str) -> None:
     """An outage longer than retention: to read again from the first record that is left changes nothing."""
-    end = f"; where the topic holds them no more, first set {way_out} to the first offset that is left"
+    end = f"; if the topic no longer has them, first set {way_out} to the first remaining offset"
     with pytest.raises(JobError, match=f"^project_orders: the {sink} .* --to-earliest --apply{end}$"):
         unapplied({("t", 0): Range(60, 110)}, {("t", 0): 50}, {("t", 0): 60}, "project_orders", sink)
 
@@ -70,9 +70,9 @@ def test_a_gap_that_nothing_fills_has_a_way_out(sink: str, way_out: str) -> None
     [
         (5, None, {}, None),  # a start by time, by group, at the end: what is before it, nobody wants
         (5, 5, {}, None),  # nothing came yet
-        (5, 9, {}, "holds nothing of topic t partition 0, and the checkpoint, which began at offset 5, goes on at 9"),
+        (5, 9, {}, "holds nothing of topic t partition 0, but the checkpoint, which began at offset 5, continues at 9"),
         (5, 9, {("other", 0): 9}, "holds nothing of topic t partition 0"),
-        (5, 9, {("t", 0): 8}, "holds topic t partition 0 up to offset 8, and the checkpoint goes on at 9"),
+        (5, 9, {("t", 0): 8}, "holds topic t partition 0 up to offset 8, but the checkpoint continues at 9"),
         (5, 9, {("t", 0): 9}, None),
         (5, 9, {("t", 0): 20}, None),
     ],

@@ -143,7 +143,7 @@ def test_a_topic_made_anew_is_refused(
     broker.delete(topics[0])
     broker.make(topics[0], 2)
     shutil.rmtree(tmp_path / "c")
-    with pytest.raises(JobError, match=f"^project_orders: topic {topics[0]} was deleted and made anew since"):
+    with pytest.raises(JobError, match=f"^project_orders: topic {topics[0]} was deleted and recreated since"):
         start(spark, parse("project_orders", data), threading.Event())
 
 
@@ -209,7 +209,9 @@ def test_another_schema_is_refused(broker: Broker, topics: tuple[str, str], serv
 
     empty, made = server.database(), server.database("orders")
     with postgres.connect(Database(empty)) as connection:
-        with pytest.raises(JobError, match=r"^database: lacks positions 1, orders 1, orders 2 .* --migrate"):
+        with pytest.raises(
+            JobError, match=r"^database: its schema has no positions 1, orders 1, orders 2; .* --migrate"
+        ):
             schema_versions.check(connection, "orders")
         assert schema_versions.migrate(connection, "orders") == ["positions 1", "orders 1", "orders 2"]
         assert schema_versions.migrate(connection, "orders") == []
@@ -220,5 +222,5 @@ def test_another_schema_is_refused(broker: Broker, topics: tuple[str, str], serv
             schema_versions.check(connection, "orders")
         connection.execute("DELETE FROM job_migrations WHERE version = 99")
         connection.execute("UPDATE job_migrations SET digest = 'x' WHERE model = 'orders'")
-        with pytest.raises(JobError, match=r"^database: orders 1 was made from another text"):
+        with pytest.raises(JobError, match=r"^database: orders 1 was applied from another text"):
             schema_versions.migrate(connection, "orders")

@@ -84,7 +84,7 @@ def test_a_partition_without_a_slot_is_refused(spark: SparkSession, broker: Brok
     source = broker.topic(partitions=3)
     data = configured(broker, tmp_path, input_topic=source, output_topic=broker.topic(), trigger="real-time")
     data["trigger_interval"] = "5 seconds"
-    with pytest.raises(JobError, match=r"needs a task slot for each of 3 partitions, and there are 2; write .spark\.m"):
+    with pytest.raises(JobError, match=r"needs a task slot for each of 3 partitions, but there are 2; set .spark\.m"):
         start(spark, parse("relay", data), threading.Event())
 
 
@@ -97,7 +97,7 @@ def test_a_topic_made_anew_is_refused(spark: SparkSession, broker: Broker, tmp_p
     broker.delete(source)
     broker.make(source)
     broker.send(source, ["c", "d", "e"])
-    anew = f"^relay: topic {source} was deleted and made anew since the checkpoint began .*reposition relay .*--to-earl"
+    anew = f"^relay: topic {source} was deleted and recreated since the checkpoint began .*reposition relay .*--to-earl"
     with pytest.raises(JobError, match=anew):
         start(spark, parse("relay", data), threading.Event())
     assert [record.value for record in broker.records(sink)] == ["a", "b"]

@@ -12,7 +12,7 @@ from millrace_jobs.groups import GroupCommitter
 from millrace_jobs.lease import held
 from millrace_jobs.positions import has_begun
 from millrace_jobs.reposition import finish
-from millrace_jobs.starts import told
+from millrace_jobs.starts import stored_start
 from pyspark.sql import SparkSession
 
 from .broker import Broker
@@ -80,8 +80,12 @@ def test_a_dry_run_says_what_a_start_reads(
 @pytest.mark.parametrize(
     ("arguments", "status", "problem"),
     [
-        (["--to-time", "yesterday"], 2, "--to-time.timestamp: is no time with its zone; write it like 2026-01-31T"),
-        (["--to-time", "1969-12-31T23:59:59.999Z"], 2, "--to-time.timestamp: is before 1970, where Kafka's times "),
+        (
+            ["--to-time", "yesterday"],
+            2,
+            "--to-time.timestamp: is not a time with a time zone; write it like 2026-01-31T",
+        ),
+        (["--to-time", "1969-12-31T23:59:59.999Z"], 2, "--to-time.timestamp: is before 1970; give a later time, "),
         (["--to-group", "nobody"], 1, "group nobody: has no offsets of topic "),
     ],
 )
@@ -110,7 +114,7 @@ def test_records_that_are_gone_are_no_start(
     status, _, shown = said(capsys, file, "--to-group", f"g-{topics[0]}")
     assert (status, shown) == (
         1,
-        f"input: topic {topics[0]} partition 0 holds offsets 3 to 4, and 1 is asked for; give another start\n",
+        f"input: topic {topics[0]} partition 0 holds offsets 3 to 4, but the start is 1; give another start\n",
     )
 
 
@@ -146,7 +150,7 @@ def test_a_killed_reposition_leaves_the_old_or_the_new(
     finish(config)
     finish(config)
     expected = None if renames < 2 else {topics[0]: {"0": 4, "1": 4}}
-    left = told(str(checkpoint), config.inputs["input"])
+    left = stored_start(str(checkpoint), config.inputs["input"])
     assert (left and json.loads(left)) == expected
     assert has_begun(str(checkpoint)) == (renames < 2)
     assert len([*tmp_path.glob("c.before-*")]) == (renames == 2)
@@ -160,7 +164,7 @@ def test_a_running_job_keeps_its_checkpoint(
     file, checkpoint = tmp_path / "job.json", tmp_path / "c"
     data = {**configured(broker, checkpoint, input_topic=topics[0], output_topic=topics[1]), "spark": {"spark.x": 1}}
     file.write_text(json.dumps(data))
-    refused = f"checkpoint: a process works with {checkpoint}; stop the job first\n"
+    refused = f"checkpoint: a process uses {checkpoint}; stop the job first\n"
     with held(str(checkpoint)):
         status, lines, problem = said(capsys, file, "--to-latest", "--apply")
         assert (status, len(lines), problem) == (1, 4, refused)
@@ -193,5 +197,5 @@ def test_the_order_of_topics_means_nothing(
     file.write_text(json.dumps(data))
     assert main(["reposition", "archive_events", "--config", str(file), "--to-latest", "--apply"]) == 0
     config = parse("archive_events", {**data, "input_topics": [more, topics[1], topics[0]]})
-    found = told(str(tmp_path / "c"), config.inputs["input"])
+    found = stored_start(str(tmp_path / "c"), config.inputs["input"])
     assert json.loads(found or "") == {topics[0]: {"0": 4, "1": 4}, topics[1]: {"0": 0}, more: {"0": -2}}

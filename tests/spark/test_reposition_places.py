@@ -13,7 +13,7 @@ from millrace_jobs.reposition import Move
 
 MOVES = {"input": [Move("a", 0, 5, 9, None)]}
 STARTS = {"a": {"0": 5}}
-MOUNT = r"^checkpoint: {} is a mount point, in whose place nothing can be put; name a folder below it, and move there "
+MOUNT = r"^checkpoint: {} is a mount point and cannot be replaced; name a folder below it, and move "
 
 
 def configured(checkpoint: Path) -> Config:
@@ -80,7 +80,7 @@ def test_root_follows_no_link_that_leads_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "c").symlink_to(tmp_path / "etc")
     os.chown(tmp_path / "c", 65534, -1, follow_symlinks=False)
-    with pytest.raises(JobError, match=f"^checkpoint: {tmp_path / 'c'} is a link to what another user owns; run it as"):
+    with pytest.raises(JobError, match=f"^checkpoint: {tmp_path / 'c'} is a link that another user owns; run it as"):
         reposition.apply(configured(tmp_path / "c"), MOVES)
     assert names(tmp_path) == ["c", "etc"]
     os.chown(tmp_path / "etc", 65534, -1)

@@ -15,7 +15,7 @@ from .database import Server
 from .streams import configured
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z in ms
-MISSING = "the records between would be missing; give an earlier start, or where they are gone for good say so first: "
+MISSING = "the records between would be missing; give an earlier start, or if they are lost confirm that first: "
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_gap_in_a_database_is_refused(
     status, problem = said("project_orders", file, capsys, *arguments)
     assert (status, problem) == (
         1,
-        f"project_orders: the database holds topic {topic} partition 0 up to offset 2, and {to} is asked for: {MISSING}"
+        f"project_orders: the database holds topic {topic} partition 0 up to offset 2, but the start is {to}: {MISSING}"
         f"UPDATE job_positions SET until_offset = {to} WHERE query = 'project_orders' AND topic = '{topic}' "
         "AND partition = 0\n",
     )
@@ -77,7 +77,7 @@ def test_the_way_out_of_an_outage_longer_than_retention(
     status, problem = said("project_orders", file, capsys, "--to-earliest", "--apply")
     assert (status, problem.count("\n")) == (1, 1)
     with psycopg.connect(**database) as connection:
-        connection.execute(problem.partition("say so first: ")[2].encode())
+        connection.execute(problem.partition("confirm that first: ")[2].encode())
     assert said("project_orders", file, capsys, "--to-earliest", "--apply") == (0, "")
     assert json.loads((tmp_path / "c" / f"starts-{topic}").read_text()) == {topic: {"0": 4}}
 
@@ -91,7 +91,7 @@ def test_a_database_without_tables_holds_nothing_and_one_that_is_away_is_asked_a
     assert said("project_orders", file, capsys, "--to-latest") == (0, "")
     file.write_text(json.dumps(data | {"database": {"host": str(tmp_path), "dbname": "d", "user": "u"}}))
     status, problem = said("project_orders", file, capsys, "--to-latest")
-    assert (status, problem.partition("(")[0]) == (1, "database: does not say what it holds ")
+    assert (status, problem.partition("(")[0]) == (1, "database: does not answer ")
 
 
 def test_a_topic_made_anew_is_refused(
@@ -105,7 +105,7 @@ def test_a_topic_made_anew_is_refused(
     status, problem = said("project_orders", file, capsys, "--to-earliest")
     assert (status, problem.partition(" since")[0]) == (
         1,
-        f"project_orders: topic {topic} was deleted and made anew",
+        f"project_orders: topic {topic} was deleted and recreated",
     )
 
 
@@ -121,11 +121,11 @@ def test_a_gap_in_an_archive_is_refused(
     (out / "_positions" / topic).write_text(json.dumps({"topic_id": now, "until": {"0": 2}}))
     assert said("archive_events", file, capsys, "--to-latest", "--apply") == (
         1,
-        f"archive_events: the archive holds topic {topic} partition 0 up to offset 2, and 5 is asked for: {MISSING}"
+        f"archive_events: the archive holds topic {topic} partition 0 up to offset 2, but the start is 5: {MISSING}"
         f'write "0": 5 under "until" of {out}/_positions/{topic}\n',
     )
     assert not (tmp_path / "c").exists()
     assert said("archive_events", file, capsys, "--to-earliest") == (0, "")
     (out / "_positions" / topic).write_text(json.dumps({"topic_id": "another", "until": {"0": 2}}))
     status, problem = said("archive_events", file, capsys, "--to-earliest")
-    assert (status, problem.partition(" since")[0]) == (1, f"archive_events: topic {topic} was deleted and made anew")
+    assert (status, problem.partition(" since")[0]) == (1, f"archive_events: topic {topic} was deleted and recreated")

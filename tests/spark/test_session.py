@@ -21,7 +21,7 @@ def test_a_jars_directory_without_jars_is_refused(tmp_path: Path, name: str) -> 
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README").write_text("no jar")
     config = parse("count_words", {**files_config(tmp_path), "jars_directory": str(tmp_path / name)})
-    with pytest.raises(JobError, match=rf"^jars_directory: {tmp_path / name} holds no \*\.jar; "):
+    with pytest.raises(JobError, match=rf"^jars_directory: {tmp_path / name} contains no \*\.jar; "):
         build(config)
 
 

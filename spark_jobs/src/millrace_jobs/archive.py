@@ -25,14 +25,14 @@ from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.parts import FileSink
-from millrace_jobs.paths import there
+from millrace_jobs.paths import exists
 from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
 from millrace_jobs.topics import topic_id
 
 _LOG = logging.getLogger(__name__)
-_NUMBER = "_partition"  # folder of the staged files, which the names of the kept ones hold
+_PARTITION_COLUMN = "_partition"  # folder of staged files; the final names contain its value
 _COLUMNS = ("topic", "partition", "offset")
-# The locks of this process, which end with it: queries that begin again have them already.
+# The locks of this process, which end with it; a query that is started again holds them already.
 _LOCKS: dict[Path, TextIOWrapper] = {}
 
 
@@ -65,7 +65,7 @@ class Archive:
         """
         missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
         if missing:
-            raise JobError(f"{self.sink.name}: rows lack {', '.join(sorted(missing))}, by which files are named")
+            raise JobError(f"{self.sink.name}: rows have no {', '.join(sorted(missing))}, which names the files")
         key = f"{self.sink.name}_directory"
         try:
             (self.directory / "_positions").mkdir(parents=True, exist_ok=True)
@@ -74,145 +74,155 @@ class Archive:
         except BlockingIOError:
             raise JobError(f"{key}: another process archives topic {topic.name} there; stop one of the two") from None
         except OSError as error:
-            raise JobError(f"{key}: cannot be written ({error.strerror}: {error.filename})") from None
-        shutil.rmtree(self._staged, ignore_errors=True)  # of a batch that was killed before its files had their places
+            raise JobError(f"{key}: cannot be written ({error.strerror}:  {error.filename})") from None
+        shutil.rmtree(
+            self._staged, ignore_errors=True
+        )  # left by a batch that was killed before its files were moved into place
         for topic in self.sources:
             self._check_topic(topic, key)
-        check_sink(self.checkpoint, self._held(), self.query, "archive")
+        check_sink(self.checkpoint, self._stored_offsets(), self.query, "archive")
 
     def _check_topic(self, topic: Topic, key: str) -> None:
-        file, now = self._file(topic.name), topic_id(topic)
+        file, current_id = self._file(topic.name), topic_id(topic)
         files = list(self.directory.glob(f"**/topic={topic.name}/**/*-*-*-*.parquet"))
-        if not there(file) and files:
+        if not exists(file) and files:
             raise JobError(
-                f"{key}: holds {len(files)} files of topic {topic.name}, and {file}, which says how far they go, "
-                "is not there; bring it back as well, or give another directory and checkpoint"
+                f"{key}: contains {len(files)} files of topic {topic.name}, but {file}, which holds their position, "
+                "is missing; restore it too, or give another directory and checkpoint"
             )
-        if not there(file):
-            _replace(file, {"topic_id": now, "until": {}})
-        held = _read(file)
-        _check_id(self.query, topic.name, held["topic_id"], now, key)
-        beyond = [one for one in files if int(one.name.split("-")[2]) > held["until"].get(one.name.split("-")[0], 0)]
+        if not exists(file):
+            _replace_atomically(file, {"topic_id": current_id, "until": {}})
+        stored = _read_json(file)
+        _check_id(self.query, topic.name, stored["topic_id"], current_id, key)
+        beyond = []
+        for data_file in files:
+            partition, _, until, *_ = data_file.name.split("-")
+            if int(until) > stored["until"].get(partition, 0):
+                beyond.append(data_file)
         batches: dict[str, set[str]] = {}
-        for one in beyond:
-            number, first, until, _ = one.name.split("-")
-            batches.setdefault(number, set()).add(f"{first}-{until}")
-        for number, ranges in batches.items():
-            begin = held["until"].get(number)
-            if len(ranges) > 1 or (begin is not None and not next(iter(ranges)).startswith(f"{begin}-")):
+        for data_file in beyond:
+            partition, first, until, _ = data_file.name.split("-")
+            batches.setdefault(partition, set()).add(f"{first}-{until}")
+        for partition, ranges in batches.items():
+            position = stored["until"].get(partition)
+            if len(ranges) > 1 or (position is not None and not next(iter(ranges)).startswith(f"{position}-")):
                 raise JobError(
-                    f"{key}: of topic {topic.name}, partition {number}, there are files beyond what {file} says, of "
-                    f"more than one batch ({', '.join(sorted(ranges))}): it is older than they are; bring back the one "
-                    "that belongs to them, or give another directory and checkpoint"
+                    f"{key}: topic {topic.name} partition {partition} has files beyond the position in {file}, of more "
+                    f"than one batch ({', '.join(sorted(ranges))}), so that file is too old; restore the one that "
+                    "belongs to the files, or give another directory and checkpoint"
                 )
-        for one in beyond:
-            one.unlink()
+        for data_file in beyond:
+            data_file.unlink()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Store the records of a batch that the directory does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
-        left = unapplied(ranges, self._held(), began_at(self.checkpoint), self.query, "archive")
-        if not left:
-            _LOG.info("%s: the archive holds all of this batch already", self.query)
+        remaining = unapplied(ranges, self._stored_offsets(), began_at(self.checkpoint), self.query, "archive")
+        if not remaining:
+            _LOG.info("%s: the archive already contains this batch", self.query)
             return
-        decoded = codec.decode(between(batch, left, ranges), self.contract)
+        decoded = codec.decode(between(batch, remaining, ranges), self.contract)
         dead = self._write(decoded, self._staged)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
-        self._move(self._staged, left)
-        for name in {topic for topic, _ in left}:
-            held = _read(self._file(name))
-            held["until"] |= {str(number): one.until for (topic, number), one in left.items() if topic == name}
-            _replace(self._file(name), held)
-        for reason, number in dead.items():
-            self.dead[reason] = self.dead.get(reason, 0) + number
+        self._move(self._staged, remaining)
+        for name in {topic for topic, _ in remaining}:
+            stored = _read_json(self._file(name))
+            stored["until"] |= {
+                str(partition): range_.until for (topic, partition), range_ in remaining.items() if topic == name
+            }
+            _replace_atomically(self._file(name), stored)
+        for reason, count in dead.items():
+            self.dead[reason] = self.dead.get(reason, 0) + count
 
     def _write(self, decoded: DataFrame, staged: Path) -> dict[str, int]:
         """Write the rows beside the data; return the number of records that did not fit, by reason."""
-        seen = Observation() if self.contract.codec == "json" else None
-        watched = decoded if seen is None else decoded.observe(seen, *codec.counted(self.contract))
-        rows = self.transform(codec.fitting(watched, self.contract)).withColumn(_NUMBER, F.col("partition"))
-        folders = dict.fromkeys([*self.sink.folders, "topic", _NUMBER])
+        observation = Observation() if self.contract.codec == "json" else None
+        observed = decoded if observation is None else decoded.observe(observation, *codec.reason_counts(self.contract))
+        rows = self.transform(codec.valid_rows(observed, self.contract)).withColumn(
+            _PARTITION_COLUMN, F.col("partition")
+        )
+        folders = dict.fromkeys([*self.sink.folders, "topic", _PARTITION_COLUMN])
         rows.write.mode("overwrite").partitionBy(*folders).parquet(str(staged))
-        return {} if seen is None else {reason: number for reason, number in seen.get.items() if number}
+        return {} if observation is None else {reason: count for reason, count in observation.get.items() if count}
 
-    def _move(self, staged: Path, left: Mapping[Place, Range]) -> None:
+    def _move(self, staged: Path, remaining: Mapping[Place, Range]) -> None:
         """Move the files of a batch into place and sync them: the host may crash right after."""
-        places: set[Path] = set()
+        folders_to_sync: set[Path] = set()
         for file in sorted(staged.rglob("part-*.parquet")):
-            *folders, last = file.relative_to(staged).parent.parts
-            number = int(last.partition("=")[2])
+            *folders, partition_folder = file.relative_to(staged).parent.parts
+            number = int(partition_folder.partition("=")[2])
             topic = next(name.partition("=")[2] for name in folders if name.startswith("topic="))
-            one, place = left[topic, number], self.directory.joinpath(*folders)
-            place.mkdir(parents=True, exist_ok=True)
-            name = f"{number}-{one.first}-{one.until}"
-            _to_disk(file)
-            file.rename(place / f"{name}-{len([*place.glob(f'{name}-*')])}.parquet")
-            places |= {place, *place.parents} - {*self.directory.parents}
-        for place in places:
-            _to_disk(place)
+            range_, folder = remaining[topic, number], self.directory.joinpath(*folders)
+            folder.mkdir(parents=True, exist_ok=True)
+            name = f"{number}-{range_.first}-{range_.until}"
+            _fsync(file)
+            file.rename(folder / f"{name}-{len([*folder.glob(f'{name}-*')])}.parquet")
+            folders_to_sync |= {folder, *folder.parents} - {*self.directory.parents}
+        for folder in folders_to_sync:
+            _fsync(folder)
         shutil.rmtree(staged)
 
     @property
     def _staged(self) -> Path:
         return self.directory / f"_staged-{self.sources[0].name}"
 
-    def _held(self) -> dict[Place, int]:
+    def _stored_offsets(self) -> dict[Place, int]:
         return {
             (topic.name, int(number)): until
             for topic in self.sources
-            for number, until in _read(self._file(topic.name))["until"].items()
+            for number, until in _read_json(self._file(topic.name))["until"].items()
         }
 
     def _file(self, topic: str) -> Path:
         return self.directory / "_positions" / topic
 
 
-def held(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
+def stored_offsets(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
     """Return the offset after the last record in an archive, by partition; empty if the topic has none yet.
 
     Raises:
         JobError: a topic was deleted and recreated.
         OSError: the directory cannot be read.
     """
-    found: dict[Place, int] = {}
+    offsets: dict[Place, int] = {}
     for topic in topics:
         file = directory / "_positions" / topic.name
-        if there(file):
-            known = _read(file)
-            _check_id(query, topic.name, known["topic_id"], topic_id(topic), key)
-            found |= {(topic.name, int(number)): until for number, until in known["until"].items()}
-    return found
+        if exists(file):
+            content = _read_json(file)
+            _check_id(query, topic.name, content["topic_id"], topic_id(topic), key)
+            offsets |= {(topic.name, int(number)): until for number, until in content["until"].items()}
+    return offsets
 
 
-def _check_id(query: str, topic: str, was: str, now: str, key: str) -> None:
-    if was != now:
+def _check_id(query: str, topic: str, old: str, new: str, key: str) -> None:
+    if old != new:
         raise JobError(
-            f"{query}: topic {topic} was deleted and made anew since its records were archived (its id was {was} and "
-            f"is {now}), so offsets mean others; give another {key} and checkpoint"
+            f"{query}: topic {topic} was deleted and recreated since its records were archived (its id was {old} and "
+            f"is {new}), so stored offsets refer to other records; give another {key} and checkpoint"
         )
 
 
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+def _read_json(file: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return content
 
 
-def _replace(file: Path, held: Mapping[str, object]) -> None:
+def _replace_atomically(file: Path, content: Mapping[str, object]) -> None:
     """Replace a file atomically, so that it survives a crash of the host."""
-    new = file.with_name(f".{file.name}.new")
-    new.write_text(json.dumps(held), encoding="utf-8")
-    _to_disk(new)
-    new.rename(file)
-    _to_disk(file.parent)
+    temporary = file.with_name(f".{file.name}.new")
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    _fsync(temporary)
+    temporary.rename(file)
+    _fsync(file.parent)
 
 
-def _to_disk(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _lock(path: Path) -> None:

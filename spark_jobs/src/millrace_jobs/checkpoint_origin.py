@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.errors import JobError
-from millrace_jobs.paths import there
+from millrace_jobs.paths import exists
 from millrace_jobs.positions import has_begun
 from millrace_jobs.topics import topic_id
 
@@ -26,37 +26,39 @@ def check(config: Config, checkpoint: str, query: str) -> None:
     """
     file = Path(checkpoint) / _FILE
     topics = {topic.name: topic_id(topic) for source in config.inputs.values() for topic in source.topics}
-    said = {name: str(value) for name, value in asdict(config.parameters).items()} if JOBS[config.job].shuffles else {}
-    began = {"topics": topics, "parameters": said}
-    if has_begun(checkpoint) and there(file):
-        held = json.loads(file.read_text(encoding="utf-8"))
-        _compare(config.job, query, held["topics"], topics)
-        _compare_parameters(config.job, query, held["parameters"], said)
-        began = {"topics": topics | held["topics"], "parameters": said | held["parameters"]}
+    parameters = (
+        {name: str(value) for name, value in asdict(config.parameters).items()} if JOBS[config.job].shuffles else {}
+    )
+    content = {"topics": topics, "parameters": parameters}
+    if has_begun(checkpoint) and exists(file):
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        _check_topics(config.job, query, stored["topics"], topics)
+        _check_parameters(config.job, query, stored["parameters"], parameters)
+        content = {"topics": topics | stored["topics"], "parameters": parameters | stored["parameters"]}
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(f".{_FILE}.new")
-    new.write_text(json.dumps(began), encoding="utf-8")
-    new.rename(file)
+    temporary = file.with_name(f".{_FILE}.new")
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    temporary.rename(file)
 
 
-def _compare(job: str, query: str, held: Mapping[str, str], topics: Mapping[str, str]) -> None:
-    for name, now in topics.items():
-        if (was := held.get(name, now)) != now:
+def _check_topics(job: str, query: str, stored: Mapping[str, str], topics: Mapping[str, str]) -> None:
+    for name, new in topics.items():
+        if (old := stored.get(name, new)) != new:
             raise JobError(
-                f"{query}: topic {name} was deleted and made anew since the checkpoint began (its id was {was} and is "
-                f"{now}), so offsets mean others; {_anew(job)}"
+                f"{query}: topic {name} was deleted and recreated since the checkpoint began (its id was {old} and is "
+                f"{new}), so stored offsets refer to other records; {_advice(job)}"
             )
 
 
-def _compare_parameters(job: str, query: str, held: Mapping[str, str], said: Mapping[str, str]) -> None:
-    other = [name for name in said if held.get(name, said[name]) != said[name]]
-    if other:
-        was, now = (" and ".join(f"{name} {of[name]}" for name in other) for of in (held, said))
+def _check_parameters(job: str, query: str, stored: Mapping[str, str], current: Mapping[str, str]) -> None:
+    changed = [name for name in current if stored.get(name, current[name]) != current[name]]
+    if changed:
+        old, new = (" and ".join(f"{name} {of[name]}" for name in changed) for of in (stored, current))
         raise JobError(
-            f"{query}: the checkpoint began with {was}, and {now} would go on with state of those; keep them, or "
-            f"{_anew(job)}"
+            f"{query}: the checkpoint began with {old}, and {new} would continue with that state; keep the old values, "
+            f"or {_advice(job)}"
         )
 
 
-def _anew(job: str) -> str:
-    return f"begin anew: stop the job, millrace-jobs reposition {job} --config FILE --to-earliest --apply"
+def _advice(job: str) -> str:
+    return f"start again: stop the job, millrace-jobs reposition {job} --config FILE --to-earliest --apply"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from difflib import get_close_matches
 
-# Spark sets these itself and refuses them as options.
+# Spark sets these itself and rejects them as options.
 # https://spark.apache.org/docs/4.2.0/streaming/structured-streaming-kafka-integration.html
 _SET_BY_SPARK = {
     "auto.offset.reset",
@@ -20,12 +20,12 @@ _SET_BY_SPARK = {
     "value.deserializer",
     "value.serializer",
 }
-_OWN_KEY = {
+_OTHER_KEY = {
     "spark.jars": "name the directory in jars_directory",
     "spark.sql.session.timeZone": "remove it: times are UTC",
     "spark.sql.shuffle.partitions": "use shuffle_partitions, where the job has that key",
 }
-# https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS, less what the job sets itself
+# https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS, without those that the job sets itself
 _LIBPQ = (
     *(
         "host",
@@ -61,7 +61,7 @@ _LIBPQ = (
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
-_KINDS = {
+_TYPE_NAMES = {
     bool: "true/false",
     int: "a number",
     float: "a number",
@@ -73,7 +73,7 @@ _KINDS = {
 
 def kind(value: object) -> str:
     """Return the type of a JSON value as text."""
-    return _KINDS.get(type(value), "null")
+    return _TYPE_NAMES.get(type(value), "null")
 
 
 def spelt_out(path: str) -> str:
@@ -88,18 +88,18 @@ def absolute_path(key: str, value: object) -> Iterator[str]:
     elif not value.strip():
         yield f"{key}: is empty; give an absolute path"
     elif not value.startswith("/"):
-        yield f"{key}: {value!r} is not absolute; write the path from / on"
+        yield f"{key}: {value!r} is not absolute; write the whole path, from /"
     elif re.search("[\0\ud800-\udfff]", value):
-        yield f"{key}: {value!r} holds a character that no path can have; remove it"
+        yield f"{key}: {value!r} contains a character that is invalid in a path; remove it"
     elif spelt_out(value) == "/":
-        yield f"{key}: {value!r} is the root of the host; give a folder of its own"
+        yield f"{key}: {value!r} is the root directory; give a directory of its own"
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:
     """Check for an absolute path that Spark does not treat as a pattern."""
     yield from absolute_path(key, value)
     if isinstance(value, str) and set(value) & set("*?[]{}\\"):
-        yield rf"{key}: {value!r} holds one of *?[]{{}}\, a pattern to Spark; rename the directory"
+        yield rf"{key}: {value!r} contains one of *?[]{{}}\, a pattern to Spark; rename the directory"
 
 
 def topic_name(key: str, value: object) -> Iterator[str]:
@@ -107,9 +107,9 @@ def topic_name(key: str, value: object) -> Iterator[str]:
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a topic's name"
     elif not value.strip():
-        yield f"{key}: is empty; give a topic's name, or leave the key out for the default"
+        yield f"{key}: is empty; give a topic's name, or remove the key for the default"
     elif value in (".", "..") or not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", value):
-        yield f"{key}: {value!r} is no topic name; use at most 249 of a-z A-Z 0-9 . _ -"
+        yield f"{key}: {value!r} is not a valid topic name; use at most 249 of a-z A-Z 0-9 . _ -"
 
 
 def topic_names(key: str, value: object) -> Iterator[str]:
@@ -120,7 +120,7 @@ def topic_names(key: str, value: object) -> Iterator[str]:
     for place, name in enumerate(value):
         yield from topic_name(f"{key}[{place}]", name)
     if len({*map(str, value)}) < len(value):
-        yield f"{key}: names a topic twice; keep one"
+        yield f"{key}: contains a topic twice; keep one"
 
 
 def interval(key: str, value: object) -> Iterator[str]:
@@ -129,18 +129,18 @@ def interval(key: str, value: object) -> Iterator[str]:
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
         several = re.fullmatch(r"(\d+ [a-z]+[ ,]*){2,}", value)
-        form = 'one number and one unit, as "90 seconds"' if several else 'it like "1 second" or "500 milliseconds"'
-        yield f"{key}: {value!r} is no interval; write {form}"
+        form = 'one number and one unit, like "90 seconds"' if several else 'it like "1 second" or "500 milliseconds"'
+        yield f"{key}: {value!r} is not an interval; write {form}"
 
 
 def duration(key: str, value: object) -> Iterator[str]:
     """Check for a duration above zero, written like an `interval`."""
     yield from interval(key, value)
     if isinstance(value, str) and re.fullmatch(r"0+ \w+", value):
-        yield f"{key}: {value!r} is no time; give more"
+        yield f"{key}: {value!r} is not longer than zero; give a longer duration"
 
 
-def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
+def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
     """Return a check for whole numbers from `minimum` to `most`; the default maximum is the largest int of Java."""
 
     def check(key: str, value: object) -> Iterator[str]:
@@ -148,8 +148,8 @@ def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Ite
             yield f"{key}: is {kind(value)}; give a whole number, {minimum} or more"
         elif value < minimum:
             yield f"{key}: {value} is too small; give {minimum} or more"
-        elif value > most:
-            yield f"{key}: {value} is too large; give {most} or less"
+        elif value > maximum:
+            yield f"{key}: {value} is too large; give {maximum} or less"
 
     return check
 
@@ -159,8 +159,8 @@ def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
 
     def check(key: str, value: object) -> Iterator[str]:
         if value not in known:
-            shown = repr(value) if isinstance(value, str) else kind(value)
-            yield f"{key}: is {shown}; give one of {', '.join(known)}"
+            given = repr(value) if isinstance(value, str) else kind(value)
+            yield f"{key}: is {given}; give one of {', '.join(known)}"
 
     return check
 
@@ -169,14 +169,13 @@ def start(key: str, value: object) -> Iterator[str]:
     """Check where a query without a checkpoint starts: a word, {"timestamp": ...} or {"group": ...}."""
     advice = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"timestamp", "group"}:
-        ((word, of),) = value.items()
-        if word == "group":
+        ((position, of),) = value.items()
+        if position == "group":
             yield from group_name(f"{key}.group", of)
         elif not isinstance(of, str) or (moment := _moment(of)) is None:
-            yield f"{key}.timestamp: is no time with its zone; write it like 2026-01-31T12:00:00Z"
-        elif moment < _EPOCH:  # to Kafka -1 ms is the end of a partition
-            wrong = "is before 1970, where Kafka's times begin"
-            yield f"{key}.timestamp: {wrong}; give a later one, or begin with the earliest record"
+            yield f"{key}.timestamp: is not a time with a time zone; write it like 2026-01-31T12:00:00Z"
+        elif moment < _EPOCH:  # for Kafka -1 ms means the end of a partition
+            yield f"{key}.timestamp: is before 1970; give a later time, or start at the earliest record"
     elif value not in ("earliest", "latest"):
         yield f"{key}: is {repr(value) if isinstance(value, str) else kind(value)}; {advice}"
 
@@ -186,15 +185,15 @@ def group_name(key: str, value: object) -> Iterator[str]:
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a consumer group's name"
     elif not value.strip():
-        yield f"{key}: is empty; give a consumer group's name, or leave the key out"
+        yield f"{key}: is empty; give a consumer group's name, or remove the key"
 
 
 def _moment(text: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return None if found.tzinfo is None else found
+    return None if moment.tzinfo is None else moment
 
 
 def database(key: str, value: object) -> Iterator[str]:
@@ -206,7 +205,7 @@ def database(key: str, value: object) -> Iterator[str]:
         if name not in _LIBPQ:
             close = get_close_matches(name, _LIBPQ, n=1)
             hint = f"did you mean {close[0]}?" if close else "remove it"
-            yield f"{key}.{name}: is no property of a connection; {hint}"
+            yield f"{key}.{name}: is not a connection property of libpq; {hint}"
         elif isinstance(item, bool) or not isinstance(item, (str, int)):
             yield f"{key}.{name}: is {kind(item)}; give text or a number"
     for name in ("host", "dbname", "user"):
@@ -221,9 +220,9 @@ def spark_properties(key: str, value: object) -> Iterator[str]:
         return
     for name, item in value.items():
         if not name.startswith("spark."):
-            yield f"{key}.{name}: is no Spark property; their names begin with spark."
-        elif name in _OWN_KEY:
-            yield f"{key}.{name}: is not yours to set here; {_OWN_KEY[name]}"
+            yield f"{key}.{name}: is not a Spark property; use a name that begins with spark."
+        elif name in _OTHER_KEY:
+            yield f"{key}.{name}: cannot be set here; {_OTHER_KEY[name]}"
         elif not isinstance(item, (str, int, float)):
             yield f"{key}.{name}: is {kind(item)}; give text, a number or true/false"
 
@@ -237,8 +236,8 @@ def kafka_properties(key: str, value: object) -> Iterator[str]:
         if name == "bootstrap.servers":
             yield from _servers(f"{key}.{name}", item)
         elif name.startswith("kafka."):
-            own = name.removeprefix("kafka.")
-            yield f"{key}.{name}: has Spark's prefix; write the client's own name, {own}"
+            client_name = name.removeprefix("kafka.")
+            yield f"{key}.{name}: has Spark's prefix kafka.; use the client's name, {client_name}"
         elif name in _SET_BY_SPARK:
             yield f"{key}.{name}: is set by Spark; remove it"
         elif not isinstance(item, (str, int, float)):
@@ -267,7 +266,7 @@ def _security(key: str, properties: dict[str, str]) -> Iterator[str]:
     """Check that both clients of a job, the Java client and librdkafka, support the security settings."""
     for store in ("truststore", "keystore"):
         if f"ssl.{store}.location" in properties and properties.get(f"ssl.{store}.type") != "PEM":
-            yield f"{key}.ssl.{store}.type: is not PEM, the one format that both clients read; use a PEM file"
+            yield f"{key}.ssl.{store}.type: is not PEM, the only format that both clients read; use a PEM file"
     if not properties.get("security.protocol", "").startswith("SASL"):
         return
     if properties.get("sasl.mechanism") not in _PASSWORD_MECHANISMS:

@@ -23,8 +23,8 @@ def load(jars: Path) -> None:
     Raises:
         JobError: there are no jars.
     """
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+    with TemporaryDirectory() as directory:
+        folder = Path(directory)
         (folder / "in").mkdir()
         (folder / "in" / "one.txt").write_text("a b a\n")
         config = parse(

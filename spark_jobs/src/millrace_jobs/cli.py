@@ -11,14 +11,14 @@ from pathlib import Path
 from threading import Event
 
 from millrace_jobs.config import JOBS, Config, load
-from millrace_jobs.errors import Away, ConfigError, JobError, Stopped
+from millrace_jobs.errors import BrokersUnavailable, ConfigError, JobError, Stopped
 from millrace_jobs.parts import PostgresSink
 
 _LOG = logging.getLogger(__name__)
 _COMMANDS = {
     "new-job": "write the two files of a new job",
-    "reposition": "let a job read on from other offsets; first say which records that means",
-    "class-data": "load what jobs load, for the class-data archive of a JVM that makes one",
+    "reposition": "make a job continue from other offsets; without --apply only show the records",
+    "class-data": "load the classes of jobs, for a JVM that writes a class-data archive",
 }
 
 
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.check:
         return 0
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s millrace: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # repeats each failure that the JVM reports
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it would repeat each failure that the JVM reports
     try:
         if getattr(arguments, "migrate", False):
             _migrate(config, arguments.rights_of, arguments.pending)
@@ -66,46 +66,50 @@ def _parser() -> argparse.ArgumentParser:
     for name, job in JOBS.items():
         command = jobs.add_parser(name, description=f"{name}: {job.summary}.")
         command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the job's JSON file")
-        command.add_argument("--check", action="store_true", help="only say what is wrong with FILE")
+        command.add_argument("--check", action="store_true", help="only report what is wrong with FILE")
         if any(isinstance(part, PostgresSink) for part in job.outputs):
-            text = "only bring the database's schema to what this release knows"
-            command.add_argument("--migrate", action="store_true", help=text)
-            text = "beside --migrate: who runs the job, and is given the rights that it needs"
-            command.add_argument("--rights-of", metavar="USER", help=text)
-            command.add_argument("--pending", action="store_true", help="beside --migrate: only say what lacks")
+            help_text = "only bring the database's schema to the version of this release"
+            command.add_argument("--migrate", action="store_true", help=help_text)
+            help_text = "with --migrate: the user that runs the job; it is granted the rights that it needs"
+            command.add_argument("--rights-of", metavar="USER", help=help_text)
+            command.add_argument(
+                "--pending", action="store_true", help="with --migrate: only report what would be changed"
+            )
     new = jobs.add_parser("new-job", description="new-job: write the module and the test of a new job.")
-    new.add_argument("name", metavar="NAME", help="a verb and a noun, as count_words")
-    text = "class-data: run a job on files of its own, load every class of the jars, and end."
-    archive = jobs.add_parser("class-data", description=text)
+    new.add_argument("name", metavar="NAME", help="a verb and a noun, like count_words")
+    description = "class-data: run a job on files of its own, load every class of the jars, and end."
+    archive = jobs.add_parser("class-data", description=description)
     archive.add_argument("--jars", type=Path, required=True, metavar="DIRECTORY", help="jars_directory of the jobs")
     _add_reposition(jobs)
     return parser
 
 
 def _add_reposition(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    text = "reposition: say which records a job would read with a fresh checkpoint, and with --apply give it one."
-    command = commands.add_parser("reposition", description=text)
+    description = "reposition: show which records a job would read with a fresh checkpoint; with --apply create it."
+    command = commands.add_parser("reposition", description=description)
     command.add_argument("of", choices=[name for name, job in JOBS.items() if job.inputs], metavar="JOB")
     command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the job's JSON file")
     to = command.add_mutually_exclusive_group()
-    to.add_argument("--to-group", metavar="GROUP", help="begin where a consumer group stands, as one of a mirror")
-    to.add_argument("--to-time", metavar="TIME", help="begin at a time with its zone, as 2026-01-31T12:00:00Z")
-    to.add_argument("--to-earliest", action="store_true", help="begin with the first records that are left")
-    to.add_argument("--to-latest", action="store_true", help="leave out all that is there")
-    command.add_argument("--apply", action="store_true", help="put the checkpoint aside; the job has to be stopped")
+    to.add_argument(
+        "--to-group", metavar="GROUP", help="start at the offsets of a consumer group, such as one of a mirror"
+    )
+    to.add_argument("--to-time", metavar="TIME", help="start at a time with a time zone, like 2026-01-31T12:00:00Z")
+    to.add_argument("--to-earliest", action="store_true", help="start at the first remaining records")
+    to.add_argument("--to-latest", action="store_true", help="start at the end: skip all existing records")
+    command.add_argument("--apply", action="store_true", help="set the old checkpoint aside; the job must be stopped")
 
 
 def _reposition(config: Config, arguments: argparse.Namespace) -> int:
     from millrace_jobs import reposition
 
     try:
-        start = reposition.asked(arguments)
-        found = reposition.moves(config, start)
-        print("\n".join(reposition.table(found)))
+        start = reposition.start_argument(arguments)
+        moves = reposition.moves(config, start)
+        print("\n".join(reposition.table(moves)))
         if arguments.apply:
-            old = reposition.apply(config, found)
-            print(f"the checkpoint that was there is {old}" if old else "there was no checkpoint")
-            print("the next start begins there, whatever the configuration's start says")
+            old = reposition.apply(config, moves)
+            print(f"the old checkpoint is {old}" if old else "there was no checkpoint")
+            print("the next start begins at these offsets; they override the start in the configuration")
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
@@ -151,12 +155,12 @@ def _run(config: Config) -> None:
         job.loop(config.parameters, config.outputs, stopping)
     else:
         reposition.finish(config)
-        with lease.held(config.checkpoint):
+        with lease.lock(config.checkpoint):
             _run_queries(config, stopping)
 
 
 def _run_queries(config: Config, stopping: Event) -> None:
-    # Spark takes a second to import: not for --help and --check, and not for a job without it.
+    # Imported here because Spark takes a second: --help, --check and jobs without Spark do not need it.
     from millrace_jobs import runtime, session
     from millrace_jobs.groups import GroupCommitter
     from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark
@@ -166,28 +170,28 @@ def _run_queries(config: Config, stopping: Event) -> None:
 
     client, queries = admin_properties(config.kafka), len(JOBS[config.job].outputs)
     group = GroupCommitter(client, config.group, queries) if config.group else None
-    reads = [topic.name for one in config.inputs.values() for topic in one.topics]
-    watch = KafkaWatch(client, reads or [config.topics[0].name]) if config.topics else None
+    input_topics = [topic.name for source in config.inputs.values() for topic in source.topics]
+    watch = KafkaWatch(client, input_topics or [config.topics[0].name]) if config.topics else None
     with errors_of_spark():
         spark = session.build(config)
         try:
-            stop_on_signals(stopping)  # again: a new session takes SIGINT for itself
+            stop_on_signals(stopping)  # again: a new session replaces the handler of SIGINT
             log = BatchLog(group)
             spark.streams.addListener(log)
             while not stopping.is_set():
                 ending = Event()
                 running = runtime.start(spark, config, stopping, ending)
-                log.know(running)
+                log.add_queries(running)
                 try:
-                    await_end(running, stopping, ending, watch if reads else None)
-                except Away as away:
-                    _LOG.warning("%s; it begins again once they answer", away)
+                    await_end(running, stopping, ending, watch if input_topics else None)
+                except BrokersUnavailable as error:
+                    _LOG.warning("%s; the job continues once they answer", error)
                     assert watch is not None
                     watch.await_answer(stopping)
                     wait_for_topics(config.topics, config.topic_wait_seconds, stopping)
                 finally:
                     if group is not None:
-                        log.tell_last(running)
+                        log.report_last(running)
         finally:
             if watch is not None:
                 watch.close()
@@ -206,7 +210,7 @@ def _migrate(config: Config, user: str | None, pending: bool) -> None:
         end = config.outputs[part.name]
         if isinstance(part, PostgresSink) and isinstance(end, Database):
             try:
-                done = migrate(end, part, user, pending)
+                lines = migrate(end, part, user, pending)
             except psycopg.Error as error:
                 raise JobError(f"database: {' '.join(str(error).split())}") from error
-            print("\n".join(done) or "nothing to apply")
+            print("\n".join(lines) or "nothing to apply")

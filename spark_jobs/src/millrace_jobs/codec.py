@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-_BROKEN = "_broken"
+_UNREADABLE = "_broken"
 _MOST_BYTES = 20_000  # of a dead letter's key, and of its headers
-_HEADER_BYTES = 10  # the most that the lengths of a header's key and value take in a record
+_HEADER_BYTES = 10  # upper bound for the encoded lengths of a header's key and value
 
 
 def schema_of(contract: Contract) -> StructType:
     """Return the columns of a contract."""
     simple = {"STRING": T.StringType, "BINARY": T.BinaryType, "BIGINT": T.LongType}
-    schema, told = T.StructType(), [column.split() for column in contract.schema.split(",")]
-    if any(len(one) < 2 or one[1] not in simple or one[2:] not in ([], ["NOT", "NULL"]) for one in told):
+    schema, columns = T.StructType(), [column.split() for column in contract.schema.split(",")]
+    if any(len(column) < 2 or column[1] not in simple or column[2:] not in ([], ["NOT", "NULL"]) for column in columns):
         parsed = T.StructType.fromDDL(contract.schema)
         assert isinstance(parsed, T.StructType)
         return parsed
-    for name, kind, *required in told:
+    for name, kind, *required in columns:
         schema.add(name, simple[kind](), nullable=not required)
     return schema
 
@@ -57,12 +57,14 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
     reader = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
     json = F.from_json(
         F.col("value").cast("string"),
-        f"{reader}, `{_BROKEN}` string",
-        {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN},
+        f"{reader}, `{_UNREADABLE}` string",
+        {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREADABLE},
     )
     parsed = records.withColumn("_parsed", json)
-    flat = parsed.select("key", "value", "record", f"_parsed.{_BROKEN}", *(f"_parsed.{name}" for name in schema.names))
-    return flat.withColumn("reason", _reason(contract, schema)).drop(_BROKEN)
+    flat = parsed.select(
+        "key", "value", "record", f"_parsed.{_UNREADABLE}", *(f"_parsed.{name}" for name in schema.names)
+    )
+    return flat.withColumn("reason", _reason(contract, schema)).drop(_UNREADABLE)
 
 
 def reasons(contract: Contract) -> list[str]:
@@ -71,7 +73,7 @@ def reasons(contract: Contract) -> list[str]:
     return ["null_value", "oversized", "unknown_version", "malformed", "trailing", *key, *contract.checks]
 
 
-def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
+def valid_rows(decoded: DataFrame, contract: Contract) -> DataFrame:
     """Return the rows that fit, with the contract's columns and `record`; for bytes and text these are all rows."""
     if contract.codec != "json":
         return decoded
@@ -84,7 +86,7 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
     Added headers contain the reason, the job, and topic, partition and offset. The value is cut to `max_bytes` bytes,
     the key to 20 kB, and headers beyond 20 kB are dropped: a record that the producer refuses would stop the job.
     """
-    said: list[tuple[str, Column]] = [
+    added: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
         ("dead_job", F.lit(job)),
         ("dead_topic", F.col("record.topic")),
@@ -92,14 +94,20 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
         ("dead_offset", F.col("record.offset").cast("string")),
         ("dead_bytes", F.length("value").cast("string")),
     ]
-    more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
+    added_headers = F.array(
+        *(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in added)
+    )
     sizes = F.transform(
         "record.headers",
-        lambda one: F.octet_length(one["key"]) + F.coalesce(F.octet_length(one["value"]), F.lit(0)) + _HEADER_BYTES,
+        lambda header: (
+            F.octet_length(header["key"]) + F.coalesce(F.octet_length(header["value"]), F.lit(0)) + _HEADER_BYTES
+        ),
     )
-    small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
-    theirs = F.when(small, F.col("record.headers")).otherwise(as_headers(F.array()))  # also where there are none
-    headers = F.concat(theirs, as_headers(more))
+    within_limit = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
+    kept = F.when(within_limit, F.col("record.headers")).otherwise(
+        as_headers(F.array())
+    )  # empty also if there are no headers
+    headers = F.concat(kept, as_headers(added_headers))
     key, value = F.substring("key", 1, _MOST_BYTES), F.substring("value", 1, contract.max_bytes)
     return decoded.where("reason IS NOT NULL").select(key.alias("key"), value.alias("value"), headers.alias("headers"))
 
@@ -107,13 +115,15 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
     """Return records and dead letters in one frame: `topic` is the target (null: the topic of the output)."""
     headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
-    every = records.select("key", "value", headers.alias("headers"), F.lit(topic).cast(T.StringType()).alias("topic"))
+    all_records = records.select(
+        "key", "value", headers.alias("headers"), F.lit(topic).cast(T.StringType()).alias("topic")
+    )
     for letters, name in dead:
-        every = every.unionByName(letters.withColumn("topic", F.lit(name)))
-    return every
+        all_records = all_records.unionByName(letters.withColumn("topic", F.lit(name)))
+    return all_records
 
 
-def counted(contract: Contract) -> list[Column]:
+def reason_counts(contract: Contract) -> list[Column]:
     """Return the columns that count the rows of each reason."""
     return [F.count_if(F.col("reason") == reason).alias(reason) for reason in reasons(contract)]
 
@@ -127,20 +137,20 @@ def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
         JobError: the columns are not those of the contract.
     """
     schema = schema_of(contract)
-    wanted = {field.name: field.dataType.simpleString() for field in schema}
-    found = {field.name: field.dataType.simpleString() for field in rows.schema if field.name in wanted}
-    extra = set(rows.columns) - set(wanted) - {"headers"} - ({"key"} if contract.key is None else set())
-    if found != wanted or extra:
-        shown = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
-        raise JobError(f"{output}: rows are {shown}; the contract of {contract.topic} wants {contract.schema}")
+    expected = {field.name: field.dataType.simpleString() for field in schema}
+    actual = {field.name: field.dataType.simpleString() for field in rows.schema if field.name in expected}
+    extra = set(rows.columns) - set(expected) - {"headers"} - ({"key"} if contract.key is None else set())
+    if actual != expected or extra:
+        columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+        raise JobError(f"{output}: rows are {columns}; the contract of {contract.topic} requires {contract.schema}")
     key = F.col(contract.key or "key").cast(T.BinaryType()) if contract.key or "key" in rows.columns else F.lit(None)
-    (first, *_) = [name for name in schema.names if name != contract.key]
-    value = F.to_json(F.struct(*schema.names)) if contract.codec == "json" else F.col(first)
+    (value_column, *_) = [name for name in schema.names if name != contract.key]
+    value = F.to_json(F.struct(*schema.names)) if contract.codec == "json" else F.col(value_column)
     headers = [F.col("headers")] if "headers" in rows.columns else []
     if contract.codec == "json":
-        told = [F.coalesce(F.col("headers"), as_headers(F.array()))] if headers else []
+        existing = [F.coalesce(F.col("headers"), as_headers(F.array()))] if headers else []
         version = F.array(F.struct(F.lit(VERSION_HEADER).alias("key"), _version(contract).alias("value")))
-        headers = [F.concat(*told, as_headers(version)).alias("headers")]
+        headers = [F.concat(*existing, as_headers(version)).alias("headers")]
     return rows.select(key.cast(T.BinaryType()).alias("key"), _bytes(value, contract).alias("value"), *headers)
 
 
@@ -154,25 +164,25 @@ def _version(contract: Contract) -> Column:
 
 
 def _reason(contract: Contract, schema: StructType) -> Column:
-    told = F.filter(F.col("record.headers"), lambda header: header["key"] == VERSION_HEADER)
-    version = F.try_element_at(told, F.lit(-1))["value"].cast("string")
+    versions = F.filter(F.col("record.headers"), lambda header: header["key"] == VERSION_HEADER)
+    version = F.try_element_at(versions, F.lit(-1))["value"].cast("string")
     missing = F.lit(False)
     for field in schema:
         if not field.nullable:
             missing = missing | F.col(field.name).isNull()
     texts = [field.name for field in schema if field.dataType.simpleString() == "string"]
-    nul = F.lit(False)
-    for name in texts:  # PostgreSQL's text holds every character but this one
-        nul = nul | F.coalesce(F.col(name).contains(F.lit("\0")), F.lit(False))
-    broken = ~F.is_valid_utf8(F.col("value").cast("string")) | F.col(_BROKEN).isNotNull() | missing | nul
+    has_nul = F.lit(False)
+    for name in texts:  # PostgreSQL's text type accepts every character but NUL
+        has_nul = has_nul | F.coalesce(F.col(name).contains(F.lit("\0")), F.lit(False))
+    malformed = ~F.is_valid_utf8(F.col("value").cast("string")) | F.col(_UNREADABLE).isNotNull() | missing | has_nul
     reason = (
         F.when(F.col("value").isNull(), "null_value")
         .when(F.length("value") > contract.max_bytes, "oversized")
         .when(F.lit(contract.key is not None) & F.col("key").isNull(), "null_key")
         .when(~F.coalesce(version, F.lit(str(contract.versions[0]))).isin([*map(str, contract.versions)]),
               "unknown_version")
-        .when(broken, "malformed")
-        .when(~_alone(F.col("value").cast("string")), "trailing")
+        .when(malformed, "malformed")
+        .when(~_nothing_follows(F.col("value").cast("string")), "trailing")
     )  # fmt: skip
     if contract.key is not None:
         reason = reason.when(F.col("key") != F.col(contract.key).cast("binary"), "key_mismatch")
@@ -181,7 +191,7 @@ def _reason(contract: Contract, schema: StructType) -> Column:
     return reason
 
 
-def _alone(text: Column) -> Column:
+def _nothing_follows(text: Column) -> Column:
     """Tell whether nothing follows the JSON object at the start of a text: Spark's reader stops after the object.
 
     The text is parsed as a list, with both kinds of closing brackets, since the rest may close one of them; the list

@@ -19,12 +19,12 @@ from millrace_jobs.errors import ConfigError
 from millrace_jobs.job import Job, discovered
 from millrace_jobs.parts import KafkaSource, number, properties
 
-# Without an interval an idle query asks again and again, and burns a good part of a core.
+# Without an interval an idle query polls continuously, which costs a good part of a core.
 TRIGGER_INTERVAL = "1 second"
-# Of the real-time trigger it is how often progress is kept; Spark takes no less.
+# With the real-time trigger: how often progress is stored. Spark accepts no shorter interval.
 CHECKPOINT_INTERVAL = "5 seconds"
 _SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
-_FEEDS = "so the job would feed itself; give another"
+_FEEDS_ITSELF = "so the job would feed itself; give another"
 JOBS: dict[str, Job] = discovered()
 
 
@@ -49,10 +49,10 @@ class Config:
     @property
     def topics(self) -> list[Topic]:
         """Return the topics that must exist before the job starts."""
-        ends = [end for one in self.inputs.values() for end in (*one.topics, one.dead_letters)]
-        read = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
-        more = [Topic(name, self.kafka) for name in read if name]
-        return [end for end in (*ends, *self.outputs.values(), *more) if isinstance(end, Topic)]
+        ends = [end for source in self.inputs.values() for end in (*source.topics, source.dead_letters)]
+        names = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
+        parameter_topics = [Topic(name, self.kafka) for name in names if name]
+        return [end for end in (*ends, *self.outputs.values(), *parameter_topics) if isinstance(end, Topic)]
 
 
 def problems(job: str, data: Mapping[str, object]) -> list[str]:
@@ -63,12 +63,12 @@ def problems(job: str, data: Mapping[str, object]) -> list[str]:
     if job not in JOBS:
         return [f"job: {_unknown(job, JOBS)}"]
     spec = JOBS[job]
-    found = [f"{key}: {_unknown(key, spec.keys)}" for key in data if key not in spec.keys]
-    found += [f"{key}: is missing; add it" for key in spec.required if key not in data]
+    lines = [f"{key}: {_unknown(key, spec.keys)}" for key in data if key not in spec.keys]
+    lines += [f"{key}: is missing; add it" for key in spec.required if key not in data]
     for key, check in spec.keys.items():
         if key in data:
-            found += check(key, data[key])
-    return found + list(_contradictions(spec, data))
+            lines += check(key, data[key])
+    return lines + list(_contradictions(spec, data))
 
 
 def parse(job: str, data: Mapping[str, object]) -> Config:
@@ -77,9 +77,9 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
     Raises:
         ConfigError: with all of `problems(job, data)`.
     """
-    found = problems(job, data)
-    if found:
-        raise ConfigError(found)
+    lines = problems(job, data)
+    if lines:
+        raise ConfigError(lines)
     spec = JOBS[job]
     kafka = properties(data.get("kafka"))
     real_time = data.get("trigger") == REAL_TIME
@@ -124,12 +124,12 @@ def load(job: str, file: Path) -> Config:
     except RecursionError:
         raise ConfigError([f"{file}: is nested too deeply to be read; write one JSON object"]) from None
     except ValueError:  # https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
-        raise ConfigError([f"{file}: holds a number of too many digits; give a smaller one"]) from None
+        raise ConfigError([f"{file}: contains a number with too many digits; give a smaller one"]) from None
     if not isinstance(data, dict):
         raise ConfigError([f"{file}: holds {checks.kind(data)}; write one JSON object"])
-    found = [f"{name}: is given more than once; keep one" for name in repeated] + problems(job, data)
-    if found:
-        raise ConfigError([f"{file}: {problem}" for problem in found])
+    lines = [f"{name}: is set more than once; keep one" for name in repeated] + problems(job, data)
+    if lines:
+        raise ConfigError([f"{file}: {problem}" for problem in lines])
     return parse(job, data)
 
 
@@ -141,18 +141,18 @@ def _unknown(name: str, known: Mapping[str, object]) -> str:
 
 def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
     if data.get("trigger") == REAL_TIME:
-        yield from _of_real_time(data)
+        yield from _real_time_problems(data)
     parts = (*spec.inputs, *spec.outputs)
     for part in parts:
         yield from part.contradictions(data)
     if any(part.topics_of(data) for part in parts):
         kafka = data.get("kafka", {})
         if "kafka" not in data:
-            yield "kafka: is missing, and a topic is used; add it with bootstrap.servers"
+            yield "kafka: is missing, but a topic is used; add it with bootstrap.servers"
         elif isinstance(kafka, dict) and "bootstrap.servers" not in kafka:
-            yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
+            yield "kafka.bootstrap.servers: is missing, but a topic is used; write host:port,host:port"
         if isinstance(kafka, dict) and "group" in data and kafka.get("group.id") == data["group"]:
-            yield "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one"
+            yield "group: is the same as kafka.group.id, so Spark's readers would join it; remove kafka.group.id"
     yield from _shared_topics(spec, data)
     yield from _shared_folders(spec, data)
 
@@ -162,20 +162,20 @@ def _shared_topics(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
     dead: set[str | None] = set()
     for part in spec.inputs:
         if isinstance(part, KafkaSource):
-            own = {*part.read_of(data)}
-            for name in sorted(own & read):
-                yield f"{part.name}: {name} is read already, and its records would come twice; name another topic"
-            read |= own
+            topics = {*part.read_of(data)}
+            for name in sorted(topics & read):
+                yield f"{part.name}: {name} is already an input, so its records would be read twice; name another topic"
+            read |= topics
             dead.add(part.dead_letters_of(data))
     if not read.isdisjoint(dead):
-        yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
+        yield "dead_letter_topic: is the same as the input topic, so bad records would be read again; give another"
     for sink in spec.outputs:
         written = {*sink.topics_of(data)}
         if not read.isdisjoint(written):
-            yield f"{sink.name}: is the same as the input, {_FEEDS}"
+            yield f"{sink.name}: is the same as the input, {_FEEDS_ITSELF}"
         for name in sorted(written.intersection(dead)):
-            wrong = f"{name} is the {sink.name} too, so bad records would stand among good ones"
-            yield f"dead_letter_topic: {wrong}; give another"
+            problem = f"{name} is the {sink.name} too, so bad records would be mixed with good ones"
+            yield f"dead_letter_topic: {problem}; give another"
 
 
 def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
@@ -190,24 +190,24 @@ def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
         if key in data and not list(checks.absolute_path(key, data[key]))
     }
     ends = [{part.name for part in parts} for parts in (spec.inputs, spec.outputs)]
-    for (one, its), (other, path) in combinations(paths.items(), 2):
-        fed = all(not names.isdisjoint({one, other}) for names in ends)
-        so = _FEEDS if fed else "so one's files would be taken for the other's; give another"
-        if its == path:
-            yield f"{other}: is the same as the {one}, {so}"
-        elif path.startswith(f"{its}/"):
-            yield f"{other}: lies below the {one}, {so}"
-        elif its.startswith(f"{path}/"):
-            yield f"{one}: lies below the {other}, {so}"
+    for (first, first_path), (second, second_path) in combinations(paths.items(), 2):
+        feeds_itself = all(not names.isdisjoint({first, second}) for names in ends)
+        advice = _FEEDS_ITSELF if feeds_itself else "so the files of both would be mixed; give another"
+        if first_path == second_path:
+            yield f"{second}: is the same as the {first}, {advice}"
+        elif second_path.startswith(f"{first_path}/"):
+            yield f"{second}: lies below the {first}, {advice}"
+        elif first_path.startswith(f"{second_path}/"):
+            yield f"{first}: lies below the {second}, {advice}"
 
 
-def _of_real_time(data: Mapping[str, object]) -> Iterator[str]:
+def _real_time_problems(data: Mapping[str, object]) -> Iterator[str]:
     interval = data.get("trigger_interval")
     if isinstance(interval, str) and not list(checks.interval("", interval)):
         number, unit = interval.split()
         if int(number) * _SECONDS[unit.rstrip("s")] < 5:
-            wrong = "is how often real-time keeps its progress, 5 seconds at least"
-            yield f"trigger_interval: {wrong}; give more, or leave it out"
+            problem = "is how often real-time stores its progress, at least 5 seconds"
+            yield f"trigger_interval: {problem}; give more, or remove the key"
     if "max_offsets_per_trigger" in data:
         yield "max_offsets_per_trigger: real-time has no batches to limit; remove it"
 

@@ -19,11 +19,11 @@ class Contract:
     `json`: the value is one JSON object with the columns of `schema`; one that does not fit is a dead letter.
     """
 
-    topic: str | None  # None: the configuration has to name it
+    topic: str | None  # None: the configuration must set it
     schema: str  # columns as SQL writes them: "order_id STRING NOT NULL, amount BIGINT"
     codec: Literal["bytes", "text", "json"] = "text"
     key: str | None = None  # the column that the record's key repeats; None: the key is free
-    versions: tuple[int, ...] = (1,)  # those that are read; the last is written
+    versions: tuple[int, ...] = (1,)  # the versions that are read; the last one is written
     checks: Mapping[str, str] = field(default_factory=dict)  # reason -> SQL that is true of each good record
     dead_letters: str | None = None  # default topic of records that do not fit
     max_bytes: int = 1_000_000  # a longer value is a dead letter, and only its beginning is kept
@@ -38,7 +38,7 @@ ANYTHING = Contract(None, "value BINARY", codec="bytes")
 LINES = Contract("streams-plaintext-input", "line STRING")
 WORD_COUNTS = Contract("streams-wordcount-output", "word STRING NOT NULL, count BIGINT NOT NULL", key="word")
 
-# Columns of an index in PostgreSQL, keys of a state store: longer texts than 2704 bytes fit into no index.
+# Ids are indexed in PostgreSQL and are keys of a state store; an index accepts no text above 2704 bytes.
 _LONG = "octet_length({}) BETWEEN 1 AND 200"
 _POSSIBLE = "at BETWEEN TIMESTAMP'2000-01-01 00:00:00Z' AND TIMESTAMP'2100-01-01 00:00:00Z'"
 EVENTS = ("OrderCreated", "OrderUpdated", "OrderCancelled", "OrderClosed")
@@ -59,7 +59,7 @@ SHIPMENTS = Contract(
     "shipments",
     "shipment_id STRING NOT NULL, order_id STRING NOT NULL, carrier STRING NOT NULL, at TIMESTAMP NOT NULL",
     codec="json",
-    key="shipment_id",  # so an order and its shipments stand in partitions of different numbers
+    key="shipment_id",  # so an order and its shipments may be in partitions of different numbers
     checks={
         "long_id": f"{_LONG.format('shipment_id')} AND {_LONG.format('order_id')}",
         "impossible_time": _POSSIBLE,

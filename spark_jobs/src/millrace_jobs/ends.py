@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-# What one batch may take: a stop waits for its end, so the first one after a day of downtime has to be
-# short as well.
+# Limits of one batch. A stop waits for the end of the batch, so the first batch after a day of downtime must be short.
 MAX_OFFSETS_PER_TRIGGER = 200_000
 MAX_FILES_PER_TRIGGER = 100
 # The trigger without batches.
@@ -62,9 +61,9 @@ class Input:
     end: Topic | Directory
     start: Start = field(default_factory=Start)
     isolation: str | None = None
-    """`isolation.level`; None: that with which the checkpoint began."""
+    """`isolation.level`; None: the level with which the checkpoint began."""
     max_offsets: int | None = MAX_OFFSETS_PER_TRIGGER
-    """None: as many as there are."""
+    """None: no limit."""
     max_files: int = MAX_FILES_PER_TRIGGER
     dead_letters: Topic | None = None
     more: tuple[str, ...] = ()

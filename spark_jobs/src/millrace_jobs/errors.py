@@ -5,7 +5,7 @@ class JobError(Exception):
     """The job cannot start or continue; the message contains the reason and what to do."""
 
 
-class Away(JobError):
+class BrokersUnavailable(JobError):
     """Brokers did not answer for too long; the query can be started again and continues where it was."""
 
 

@@ -15,9 +15,9 @@ from millrace_jobs.errors import JobError
 
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 10
-_AGAIN_SECONDS = 0.2
-_ANEW_SECONDS = 3600  # offsets of a group without members are forgotten after a week
-_MOVING = (
+_RETRY_SECONDS = 0.2
+_COMMIT_AGAIN_SECONDS = 3600  # brokers delete offsets of a group without members after a week
+_COORDINATOR_MOVING = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
@@ -29,10 +29,10 @@ Offsets = dict[tuple[str, int], int]
 def offsets_of(progress_end: str | None) -> Offsets:
     """Return the next offsets in the progress of a source; empty for a source that is not a topic."""
     try:
-        found = json.loads(progress_end or "{}")
+        content = json.loads(progress_end or "{}")
     except ValueError:
         return {}
-    topics = found.items() if isinstance(found, dict) else ()
+    topics = content.items() if isinstance(content, dict) else ()
     return {
         (topic, int(number)): int(offset)
         for topic, partitions in topics
@@ -50,19 +50,19 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
     consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
     try:
         partitions = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic].partitions
-        asked = [TopicPartition(topic, number) for number in partitions]
-        found = _settled(lambda: consumer.committed(asked, timeout=_ANSWER_SECONDS))
+        requested = [TopicPartition(topic, number) for number in partitions]
+        answer = _retry_coordinator(lambda: consumer.committed(requested, timeout=_ANSWER_SECONDS))
     except KafkaException as error:
         raise JobError(f"group {group}: its offsets cannot be read ({error.args[0].str()}); try again") from None
     finally:
         consumer.close()
-    offsets = {str(one.partition): one.offset if one.offset >= 0 else -2 for one in found}
+    offsets = {str(partition.partition): partition.offset if partition.offset >= 0 else -2 for partition in answer}
     if set(offsets.values()) <= {-2}:
         raise JobError(f"group {group}: has no offsets of topic {topic}; give another start")
     return json.dumps({topic: offsets})
 
 
-def _settled(ask: Callable[[], T]) -> T:
+def _retry_coordinator(ask: Callable[[], T]) -> T:
     """Return the answer of the group's coordinator, retried: right after a start or a move there is none for a moment.
 
     Raises:
@@ -73,9 +73,9 @@ def _settled(ask: Callable[[], T]) -> T:
         try:
             return ask()
         except KafkaException as error:
-            if error.args[0].code() not in _MOVING or time.monotonic() >= deadline:
+            if error.args[0].code() not in _COORDINATOR_MOVING or time.monotonic() >= deadline:
                 raise
-        time.sleep(_AGAIN_SECONDS)
+        time.sleep(_RETRY_SECONDS)
 
 
 class GroupCommitter:
@@ -111,11 +111,11 @@ class GroupCommitter:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._fresh or self._closed, _ANEW_SECONDS)
+                self._changed.wait_for(lambda: self._fresh or self._closed, _COMMIT_AGAIN_SECONDS)
                 last, self._fresh = self._closed, False
                 least: Offsets = {}
-                told = self._of_query.values() if len(self._of_query) >= self._queries else ()
-                for offsets in told:
+                reports = self._of_query.values() if len(self._of_query) >= self._queries else ()
+                for offsets in reports:
                     for place, offset in offsets.items():
                         least[place] = min(offset, least.get(place, offset))
             if least:
@@ -125,12 +125,12 @@ class GroupCommitter:
                 return
 
     def _commit(self, offsets: Offsets) -> None:
-        told = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         try:
-            done = _settled(lambda: self._consumer.commit(offsets=told, asynchronous=False))
-            wrong = [one.error.str() for one in done or () if one.error]
+            results = _retry_coordinator(lambda: self._consumer.commit(offsets=positions, asynchronous=False))
+            errors = [result.error.str() for result in results or () if result.error]
         except KafkaException as error:
-            wrong = [error.args[0].str()]
-        if wrong:
-            lag = "lag is shown too high until the next batch"
-            _LOG.warning("group %s: offsets not committed (%s); %s", self._group, wrong[0], lag)
+            errors = [error.args[0].str()]
+        if errors:
+            lag = "the shown lag is too high until the next batch"
+            _LOG.warning("group %s: offsets not committed (%s); %s", self._group, errors[0], lag)

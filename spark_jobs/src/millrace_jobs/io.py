@@ -14,20 +14,20 @@ from millrace_jobs import starts
 from millrace_jobs.codec import as_headers
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
-from millrace_jobs.paths import there
+from millrace_jobs.paths import exists
 from millrace_jobs.positions import has_begun
 from millrace_jobs.topics import admin_properties, retries
 
-# Spark forgets files this much older than the newest one it saw, and then skips them without a word. Its
-# default is 7 days, less than the age of many a copied file.
+# Spark silently skips files that are older than the newest one by more than this. Its default is 7 days, less than the
+# age of many copied files.
 _MAX_FILE_AGE = "36500d"
-# Milliseconds: fuller batches cost brokers a third of the CPU.
+# Milliseconds. Fuller batches cost brokers a third of the CPU.
 LINGER = "20"
-# Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
-# may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
+# Bytes of a request, and so of a record. It is above any sane topic, so that only max.message.bytes of the topic limits
+# the size of a record. A larger record would end the job with the producer's default, 1 MiB.
 _MAX_REQUEST = "16777216"
-# After each poll Spark asks the broker twice, for the first and the last offset of the partition. A client takes 500
-# records with a poll; what one answer of a broker holds (max.partition.fetch.bytes, 1 MiB) is more, if they are small.
+# After each poll Spark requests the first and the last offset of the partition. By default a poll returns 500 records;
+# one response of a broker (max.partition.fetch.bytes, 1 MiB) contains more, if they are small.
 _POLL_RECORDS = "10000"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
@@ -41,7 +41,7 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
     if isinstance(source.end, Topic):
         options = {
             "kafka.isolation.level": _isolation(source, checkpoint),
-            "kafka.max.poll.records": _POLL_RECORDS,  # what the job says wins
+            "kafka.max.poll.records": _POLL_RECORDS,  # the job's properties override it
             **client_options(source.end.client),
             "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
@@ -68,7 +68,7 @@ def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -
     """
     options = _sink_options(sink, linger)
     if "topic" in records.columns:
-        del options["topic"]  # it would win
+        del options["topic"]  # it would override the column
     return records.writeStream.outputMode(mode).format("kafka").options(**options)
 
 
@@ -79,13 +79,13 @@ def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic |
     """
 
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
-        kept = batch if dead_letters is None else batch.persist()
-        own = kept if dead_letters is None else kept.where("topic IS NULL")
-        text = own.select(F.col("key").cast(T.StringType()), F.col("value").cast(T.StringType()))
+        batch_records = batch if dead_letters is None else batch.persist()
+        output_records = batch_records if dead_letters is None else batch_records.where("topic IS NULL")
+        text = output_records.select(F.col("key").cast(T.StringType()), F.col("value").cast(T.StringType()))
         text.write.mode("overwrite").json(f"{path}/batch={batch_id}")
         if dead_letters is not None:
-            send(kept.where("topic IS NOT NULL"), dead_letters)
-            kept.unpersist()
+            send(batch_records.where("topic IS NOT NULL"), dead_letters)
+            batch_records.unpersist()
 
     return records.writeStream.outputMode(mode).foreachBatch(write_json_lines)
 
@@ -104,7 +104,7 @@ def client_options(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
-    # What the job says wins.
+    # The job's properties override these.
     defaults = {"acks": "all", "linger.ms": linger, "batch.size": "131072", "max.request.size": _MAX_REQUEST}
     return {**client_options({**defaults, **retries(sink.client), **sink.client}), "topic": sink.name}
 
@@ -117,34 +117,34 @@ def _isolation(source: Input, checkpoint: str) -> str:
     Raises:
         JobError: the checkpoint began with the other level.
     """
-    said, names = source.isolation, [topic.name for topic in source.topics]
-    kept = [Path(checkpoint) / f"isolation-{name}" for name in names]
+    configured, names = source.isolation, [topic.name for topic in source.topics]
+    files = [Path(checkpoint) / f"isolation-{name}" for name in names]
     if not has_begun(checkpoint):
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
-        for file in kept:
-            file.write_text(said or "read_committed")
-    began = next((file.read_text().strip() for file in kept if there(file)), "read_uncommitted")
-    if said not in (None, began):
+        for file in files:
+            file.write_text(configured or "read_committed")
+    stored = next((file.read_text().strip() for file in files if exists(file)), "read_uncommitted")
+    if configured not in (None, stored):
         raise JobError(
-            f"checkpoint {checkpoint} began to read {', '.join(names)} with {began}, and {said} would end at another "
-            "offset; keep that, or begin with a new checkpoint"
+            f"checkpoint {checkpoint} began to read {', '.join(names)} with {stored}; {configured} would end at "
+            f"another offset; keep {stored}, or start with a new checkpoint"
         )
-    return began
+    return stored
 
 
 def _start(source: Input, topic: Topic, checkpoint: str) -> dict[str, str]:
     start = source.start
     if has_begun(checkpoint):
         return {"startingOffsets": "earliest"}
-    if (told := starts.told(checkpoint, source)) is not None:
-        return {"startingOffsets": told}
+    if (stored_start := starts.stored_start(checkpoint, source)) is not None:
+        return {"startingOffsets": stored_start}
     if start.at in ("earliest", "latest"):
         return {"startingOffsets": start.at}
     if start.at == "group":
         return {"startingOffsets": starts.of_group(admin_properties(topic.client), start.of, source)}
     return {
         "startingTimestamp": str(starts.milliseconds(start.of)),
-        "startingOffsetsByTimestampStrategy": "latest",  # a partition with no record so late
+        "startingOffsetsByTimestampStrategy": "latest",  # for a partition without a record after that time
     }
 
 

@@ -13,12 +13,12 @@ from millrace_jobs import checks
 from millrace_jobs.ends import REAL_TIME
 from millrace_jobs.parts import Check, Sink, Source
 
-_ANY: dict[str, Check] = {
+_ALL_JOBS: dict[str, Check] = {
     "kafka": checks.kafka_properties,
-    "jars_directory": checks.absolute_path,  # the role gives it to each job
+    "jars_directory": checks.absolute_path,  # the role sets it for each job
     "topic_wait_seconds": checks.at_least(0),
 }
-_STREAM: dict[str, Check] = {
+_STREAMING_JOBS: dict[str, Check] = {
     "checkpoint": checks.absolute_path,
     "spark": checks.spark_properties,
     "trigger_interval": checks.interval,
@@ -51,8 +51,8 @@ class Job:
     loop: Callable[..., None] | None = None
     parameters: Any = NoParameters
     reads: tuple[str, ...] = ()
-    real_time: bool = False  # from topic to topic without state: it takes trigger
-    shuffles: bool = False  # its state is spread over tasks: it takes shuffle_partitions
+    real_time: bool = False  # from topic to topic without state: it has the key trigger
+    shuffles: bool = False  # its state is spread over tasks: it has the key shuffle_partitions
 
     def __post_init__(self) -> None:
         """Reject what Spark would reject: a real-time query cannot have a second branch for dead letters."""
@@ -62,21 +62,21 @@ class Job:
     @cached_property
     def keys(self) -> dict[str, Check]:
         """The keys of its configuration, each with its check."""
-        found = {**_ANY, **({} if self.loop else _STREAM)}
+        checks_by_key = {**_ALL_JOBS, **({} if self.loop else _STREAMING_JOBS)}
         for part in (*self.inputs, *self.outputs):
-            found |= part.keys
+            checks_by_key |= part.keys
         if self.shuffles:
-            found["shuffle_partitions"] = checks.at_least(1)
+            checks_by_key["shuffle_partitions"] = checks.at_least(1)
         if self.real_time:
-            found["trigger"] = checks.one_of("micro-batch", REAL_TIME)
-        return found | {one.name: one.metadata["check"] for one in fields(self.parameters)}
+            checks_by_key["trigger"] = checks.one_of("micro-batch", REAL_TIME)
+        return checks_by_key | {item.name: item.metadata["check"] for item in fields(self.parameters)}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
         """The keys that must be set."""
-        own = [one.name for one in fields(self.parameters) if one.default is MISSING]
-        parts = [key for part in (*self.inputs, *self.outputs) for key in part.required]
-        return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *parts, *own]))
+        parameter_names = [item.name for item in fields(self.parameters) if item.default is MISSING]
+        part_keys = [key for part in (*self.inputs, *self.outputs) for key in part.required]
+        return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *part_keys, *parameter_names]))
 
     @property
     def input_topic(self) -> str | None:
@@ -90,7 +90,7 @@ class Job:
 
     def parameters_of(self, data: Mapping[str, object]) -> Any:
         """Return the parameters from `data`, which was checked."""
-        return self.parameters(**{one.name: data[one.name] for one in fields(self.parameters) if one.name in data})
+        return self.parameters(**{item.name: data[item.name] for item in fields(self.parameters) if item.name in data})
 
 
 def discovered() -> dict[str, Job]:

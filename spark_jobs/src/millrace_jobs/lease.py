@@ -14,7 +14,7 @@ FILE = ".lease"
 
 
 @contextmanager
-def held(checkpoint: str) -> Iterator[None]:
+def lock(checkpoint: str) -> Iterator[None]:
     """Lock a checkpoint, which is created if it is missing; the lock ends with the block or with the process.
 
     Raises:
@@ -23,22 +23,22 @@ def held(checkpoint: str) -> Iterator[None]:
     file = Path(checkpoint) / FILE
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        opened = os.open(file, os.O_RDONLY | os.O_CREAT, 0o644)
+        descriptor = os.open(file, os.O_RDONLY | os.O_CREAT, 0o644)
     except OSError as error:
         raise JobError(f"checkpoint: {error.filename} cannot be opened ({error.strerror})") from None
     try:
-        if not _taken(opened):
-            raise JobError(f"checkpoint: a process works with {checkpoint}; stop the job first")
-        if not (file.exists() and os.path.samestat(os.fstat(opened), file.stat())):
-            raise JobError(f"checkpoint: {checkpoint} was moved away in this moment; try again")
+        if not _try_lock(descriptor):
+            raise JobError(f"checkpoint: a process uses {checkpoint}; stop the job first")
+        if not (file.exists() and os.path.samestat(os.fstat(descriptor), file.stat())):
+            raise JobError(f"checkpoint: {checkpoint} was moved just now; try again")
         yield
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
-def _taken(opened: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -26,7 +26,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millrace_jobs.errors import Away, JobError, Stopped
+from millrace_jobs.errors import BrokersUnavailable, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
 from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.query_counters import Tally, rows_of
@@ -34,24 +34,24 @@ from millrace_jobs.runtime import Running
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
-# What to do about a failure, by words that it holds.
-_CURES = {
-    "overflows when converting to Spark's microsecond": "Spark reads no record of that time: have the job begin behind "
-    "it (millrace-jobs reposition --to-group, with a group that kafka-consumer-groups.sh --reset-offsets put there), "
-    "and let the topic refuse the next one (message.timestamp.after.max.ms)",
+# What to do about a failure, by a pattern in its message.
+_REMEDIES = {
+    "overflows when converting to Spark's microsecond": "Spark cannot read a record with that timestamp: move the job "
+    "behind it (millrace-jobs reposition --to-group, with a group that kafka-consumer-groups.sh --reset-offsets set "
+    "there), and make the topic reject such timestamps (message.timestamp.after.max.ms)",
     "RecordTooLargeException": "raise max.message.bytes of the output topic to that of the input topic",
-    "failOnDataLoss": "a job has no such option: to do without them, let it begin with the records that are left "
-    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply, which says what a database or an archive has "
-    "to be told before)",
+    "failOnDataLoss": "a job has no such option: to continue without these records, start at the first remaining ones "
+    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply; it reports what must be confirmed to a "
+    "database or an archive first)",
 }
-# What Kafka's and Spark's clients say of brokers that give no answer.
-_AWAY = (
+# What the clients of Kafka and Spark report if brokers do not answer.
+_UNAVAILABLE = (
     "org.apache.kafka.common.errors.TimeoutException",
     "org.apache.kafka.common.errors.DisconnectException",
     "Cannot fetch record for offset",
 )
-_ASKS, _OVER, _ANSWER_SECONDS = "Getting offsets from ", ("Stopped", "Terminated with exception"), 5.0
-_BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
+_ASKING, _ENDED, _ANSWER_SECONDS = "Getting offsets from ", ("Stopped", "Terminated with exception"), 5.0
+_BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch: the next batch has sent nothing yet
 
 
 def await_end(
@@ -60,41 +60,42 @@ def await_end(
     """Wait until `stopping` is set, then let the running batches finish and stop all queries.
 
     If one query ends by itself, the others are stopped too; all stop if `watch` sees a recreated topic. Then
-    `ending`, or
-    `stopping` without it, is set, which ends the waits inside batches.
+    `ending`, or `stopping` without it, is set, which ends the waits inside batches.
 
     Raises:
         Away: a query failed because brokers did not answer. JobError: a query failed, the message is its cause; or a
         topic was recreated.
     """
-    queries, anew = [one.query for one in running], watch.anew if watch is not None else []
-    while all(query.isActive for query in queries) and not anew and not stopping.wait(_POLL_SECONDS):
+    queries, recreated = [run.query for run in running], watch.recreated if watch is not None else []
+    while all(query.isActive for query in queries) and not recreated and not stopping.wait(_POLL_SECONDS):
         pass
     (ending or stopping).set()
     if any(query.isActive for query in queries):
         _LOG.info("stopping after the running batch")
-    with ThreadPoolExecutor(len(queries)) as pool:  # side by side: none begins batches while another one ends its own
+    with ThreadPoolExecutor(
+        len(queries)
+    ) as pool:  # in parallel: no query begins a batch while another one is being stopped
         list(pool.map(_end, queries))
-    away = None
-    for one in running:
-        failure = one.query.exception()
-        if one.failure:
-            if isinstance(one.failure[0], Stopped):
-                _LOG.info("%s", one.failure[0])
+    unavailable = None
+    for run in running:
+        failure = run.query.exception()
+        if run.failure:
+            if isinstance(run.failure[0], Stopped):
+                _LOG.info("%s", run.failure[0])
                 continue
-            raise one.failure[0]
+            raise run.failure[0]
         if failure is not None:
             cause = f"the query failed: {_cause(failure)}"
-            if not any(words in str(failure) for words in _AWAY):
+            if not any(pattern in str(failure) for pattern in _UNAVAILABLE):
                 raise JobError(cause)
-            away = Away(cause)
-    if anew:
+            unavailable = BrokersUnavailable(cause)
+    if recreated:
         raise JobError(
-            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; its next "
-            "start is refused, and says how to go on"
+            f"topic {' and '.join(recreated)}: deleted and recreated while the job ran, so stored offsets refer to "
+            "other records; start the job again: the start is refused, and the message contains the command to continue"
         )
-    if away is not None:
-        raise away
+    if unavailable is not None:
+        raise unavailable
 
 
 @contextmanager
@@ -109,8 +110,8 @@ def errors_of_spark() -> Iterator[None]:
 def _cause(failure: StreamingQueryException) -> str:
     """Return the messages of `failure` on one line, without stack frames and the query plan, and the known remedies."""
     message = str(failure).split("=== Streaming Query ===")[0]
-    said = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
-    return "; ".join([said.rstrip(". "), *(cure for words, cure in _CURES.items() if words in said)])
+    text = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
+    return "; ".join([text.rstrip(". "), *(remedy for pattern, remedy in _REMEDIES.items() if pattern in text)])
 
 
 def _end(query: StreamingQuery) -> None:
@@ -125,11 +126,11 @@ def _finish_batch(query: StreamingQuery) -> None:
     A query that waits for offsets from brokers has no batch; neither has one that has ended.
     """
     pause = Event()
-    running, asks_since = _last_trigger(query), math.inf
+    running, asking_since = _last_trigger(query), math.inf
     while query.isActive and (status := query.status)["isTriggerActive"] and _last_trigger(query) == running:
         now = time.monotonic()
-        asks_since = min(asks_since, now) if status["message"].startswith(_ASKS) else math.inf
-        if status["message"].startswith(_OVER) or now - asks_since > _ANSWER_SECONDS:
+        asking_since = min(asking_since, now) if status["message"].startswith(_ASKING) else math.inf
+        if status["message"].startswith(_ENDED) or now - asking_since > _ANSWER_SECONDS:
             return
         pause.wait(_BATCH_POLL_SECONDS)
 
@@ -148,12 +149,12 @@ def _stop(query: StreamingQuery) -> None:
         except Exception as error:
             failure.append(error)
 
-    stopping, over_since = Thread(target=stop, daemon=True), math.inf
+    stopping, ended_since = Thread(target=stop, daemon=True), math.inf
     stopping.start()
-    while stopping.is_alive() and time.monotonic() - over_since < _ANSWER_SECONDS:
+    while stopping.is_alive() and time.monotonic() - ended_since < _ANSWER_SECONDS:
         stopping.join(_POLL_SECONDS)
-        if query.status["message"].startswith(_OVER):
-            over_since = min(over_since, time.monotonic())
+        if query.status["message"].startswith(_ENDED):
+            ended_since = min(ended_since, time.monotonic())
     if failure:
         raise failure[0]
 
@@ -163,7 +164,7 @@ def _last_trigger(query: StreamingQuery) -> str | None:
     return None if progress is None else progress.timestamp
 
 
-class _Heard(JStreamingQueryListener):
+class _ProgressReader(JStreamingQueryListener):
     """Reads the progress of batches from the JVM in one piece, as PySpark's own `lastProgress` does.
 
     PySpark's listener asks for each field separately. Each of its maps ends with an exception of Java, for whose name
@@ -191,18 +192,18 @@ class BatchLog(StreamingQueryListener):
         """The listener that PySpark registers; releases without this attribute read the progress field by field."""
         if not hasattr(self, "_jlistenerobj"):
             assert SparkContext._jvm is not None
-            self._jlistenerobj = SparkContext._jvm.PythonStreamingQueryListenerWrapper(_Heard(self))
+            self._jlistenerobj = SparkContext._jvm.PythonStreamingQueryListenerWrapper(_ProgressReader(self))
         return self._jlistenerobj
 
-    def know(self, running: Sequence[Running]) -> None:
+    def add_queries(self, running: Sequence[Running]) -> None:
         """Count the dead letters and late rows of these queries, added to those of earlier queries of the same name."""
-        for one in running:
-            self._dead.setdefault(one.query.name, []).append(one.dead)
+        for run in running:
+            self._dead.setdefault(run.query.name, []).append(run.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Log the batch: its number, rows and seconds; then these and more as JSON."""
         progress = event.progress
-        self._tallies.setdefault(progress.name or "", Tally()).take(progress)
+        self._tallies.setdefault(progress.name or "", Tally()).count_batch(progress)
         if rows := rows_of(progress):
             seconds = progress.batchDuration / 1000
             _LOG.info(
@@ -219,10 +220,10 @@ class BatchLog(StreamingQueryListener):
                 offsets |= offsets_of(source.endOffset)
             self._group.offer(progress.name or "", offsets)
 
-    def tell_last(self, running: Sequence[Running]) -> None:
+    def report_last(self, running: Sequence[Running]) -> None:
         """Pass the last offsets of stopped queries to the group: the last events of a session may never arrive."""
-        for one in running:
-            if (progress := one.query.lastProgress) is not None:
+        for run in running:
+            if (progress := run.query.lastProgress) is not None:
                 self.report(progress)
 
     def _facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
@@ -239,7 +240,7 @@ class BatchLog(StreamingQueryListener):
             },
         }
         facts |= self._tallies[progress.name or ""].facts(progress)
-        dead = sum((Counter(one) for one in self._dead.get(progress.name or "", [])), Counter[str]())
+        dead = sum((Counter(counts) for counts in self._dead.get(progress.name or "", [])), Counter[str]())
         return {**facts, "dead_letters": dict(dead)} if dead else facts
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:

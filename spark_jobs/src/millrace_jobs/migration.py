@@ -25,23 +25,23 @@ def migrate(database: Database, sink: PostgresSink, user: str | None, pending: b
     """
     with postgres.connect(database) as connection, connection.transaction():
         if pending:
-            done = schema_versions.lacking(connection, sink.migrations)
+            versions = schema_versions.missing_versions(connection, sink.migrations)
         else:
-            done = schema_versions.migrate(connection, sink.migrations)
-        said = [f"applied {one}" for one in done]
-        for right, table in _lacking_rights(connection, sink, user) if user else ():
-            said.append(f"granted {right} on {table} to {user}")
+            versions = schema_versions.migrate(connection, sink.migrations)
+        lines = [f"applied {version}" for version in versions]
+        for right, table in _missing_rights(connection, sink, user) if user else ():
+            lines.append(f"granted {right} on {table} to {user}")
             if not pending:
                 statement = sql.SQL("GRANT {} ON {} TO {}")
                 names = sql.SQL(right), sql.Identifier(table), sql.Identifier(user or "")
                 connection.execute(statement.format(*names))
-    return said
+    return lines
 
 
-def _lacking_rights(connection: psycopg.Connection, sink: PostgresSink, user: str | None) -> Iterator[tuple[str, str]]:
-    wanted = [(right, table) for table in (sink.table, "job_positions", "job_dead_letters") for right in _WRITES]
-    for right, table in [("SELECT", "job_migrations"), *wanted]:
+def _missing_rights(connection: psycopg.Connection, sink: PostgresSink, user: str | None) -> Iterator[tuple[str, str]]:
+    needed = [(right, table) for table in (sink.table, "job_positions", "job_dead_letters") for right in _WRITES]
+    for right, table in [("SELECT", "job_migrations"), *needed]:
         query = "SELECT coalesce(has_table_privilege(%s, to_regclass(%s)::oid, %s), false)"
-        held = connection.execute(query, (user, table, right)).fetchone()
-        if not (held and held[0]):
+        granted = connection.execute(query, (user, table, right)).fetchone()
+        if not (granted and granted[0]):
             yield right, table

@@ -33,12 +33,12 @@ class KafkaWatch:
     ) -> None:
         """Start the thread; `client` has librdkafka's properties, `topics` are the topics to ask for."""
         self.silent = False
-        self.anew: list[str] = []
+        self.recreated: list[str] = []
         self._ids: dict[str, str] = {}
         self._topics = list(topics)
         self._client, self._ask_seconds, self._answer_seconds = dict(client), ask_seconds, answer_seconds
         self._closed, self._wake = Event(), Event()
-        self._wake.set()  # it asks at once: what is made anew before its first question would be as it always was
+        self._wake.set()  # it asks at once: a topic recreated before the first request would not be detected
         self._thread = Thread(target=self._run, name="kafka-watch", daemon=True)
         self._thread.start()
 
@@ -57,7 +57,7 @@ class KafkaWatch:
     def _run(self) -> None:
         servers = self._client["bootstrap.servers"]
         admin = AdminClient({**self._client, "log_level": 0})
-        since, next_line = time.monotonic(), 0.0
+        silent_since, next_log = time.monotonic(), 0.0
         while True:
             self._wake.wait(self._ask_seconds)
             self._wake.clear()
@@ -67,14 +67,16 @@ class KafkaWatch:
                 self._ask(admin)
             except (KafkaException, NoAnswer) as error:
                 self.silent, now = True, time.monotonic()
-                if now >= next_line:
-                    why = error.args[0].str() if isinstance(error, KafkaException) else "nothing came"
-                    _LOG.warning("kafka: no answer from %s for %d s (%s); trying again", servers, now - since, why)
-                    next_line = now + _LOG_SECONDS
+                if now >= next_log:
+                    reason = error.args[0].str() if isinstance(error, KafkaException) else "no response"
+                    _LOG.warning(
+                        "kafka: no answer from %s for %d s (%s); retrying", servers, now - silent_since, reason
+                    )
+                    next_log = now + _LOG_SECONDS
             else:
                 if self.silent:
-                    _LOG.warning("kafka: %s answers again after %d s", servers, time.monotonic() - since)
-                since, next_line, self.silent = time.monotonic(), 0.0, False
+                    _LOG.warning("kafka: %s answers again after %d s", servers, time.monotonic() - silent_since)
+                silent_since, next_log, self.silent = time.monotonic(), 0.0, False
 
     def _ask(self, admin: AdminClient) -> None:
         """Return if a broker answers about the topics, even that they do not exist; the question does not create them.
@@ -82,12 +84,12 @@ class KafkaWatch:
         Raises:
             KafkaException, NoAnswer: there is no answer.
         """
-        asked = admin.describe_topics(TopicCollection(self._topics), request_timeout=self._answer_seconds)
-        for name, answer in asked.items():
+        answers = admin.describe_topics(TopicCollection(self._topics), request_timeout=self._answer_seconds)
+        for name, answer in answers.items():
             try:
-                said = str(answer.result(2 * self._answer_seconds).topic_id)
-                if self._ids.setdefault(name, said) != said and name not in self.anew:
-                    self.anew.append(name)
+                topic_id = str(answer.result(2 * self._answer_seconds).topic_id)
+                if self._ids.setdefault(name, topic_id) != topic_id and name not in self.recreated:
+                    self.recreated.append(name)
             except KafkaException as error:
-                if error.args[0].code() < 0:  # librdkafka's own: nobody said it
+                if error.args[0].code() < 0:  # an error of librdkafka itself: no broker answered
                     raise

@@ -82,9 +82,11 @@ class KafkaSource:
         """Yield problems of keys together."""
         yield from _either(self.name, data)
         on_files = self.files and f"{self.name}_directory" in data
-        idle, used, end = ("offsets", "files", "directory") if on_files else ("files", "offsets", "topic")
-        if self.files and f"max_{idle}_per_trigger" in data:
-            yield f"max_{idle}_per_trigger: the {self.name} is a {end}; use max_{used}_per_trigger"
+        wrong_limit, right_limit, kind = (
+            ("offsets", "files", "directory") if on_files else ("files", "offsets", "topic")
+        )
+        if self.files and f"max_{wrong_limit}_per_trigger" in data:
+            yield f"max_{wrong_limit}_per_trigger: the {self.name} is a {kind}; use max_{right_limit}_per_trigger"
         for key in (f"{self.name}_start", f"{self.name}_isolation", "group"):
             if on_files and key in data:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
@@ -93,28 +95,28 @@ class KafkaSource:
         """Return the topics to read according to `data`; empty for a directory, or if the name is missing."""
         if f"{self.name}_directory" in data:
             return []
-        found = data.get(self._key, self.contract.topic)
-        return [str(name) for name in (found if isinstance(found, list) else [found]) if name is not None]
+        topics = data.get(self._key, self.contract.topic)
+        return [str(name) for name in (topics if isinstance(topics, list) else [topics]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:
         """Return all topics that `data` names for it."""
-        found = self.read_of(data)
-        return [*found, *filter(None, [self.dead_letters_of(data)])] if found else []
+        topics = self.read_of(data)
+        return [*topics, *filter(None, [self.dead_letters_of(data)])] if topics else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
         """Return what to read."""
         topics = self.read_of(data)
-        dead = self.dead_letters_of(data)
+        dead_letters = self.dead_letters_of(data)
         return Input(
             end=Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"])),
             more=tuple(topics[1:]),
             start=start_of(data.get(f"{self.name}_start")),
-            isolation=None if (said := data.get(f"{self.name}_isolation")) is None else str(said),
+            isolation=None if (isolation := data.get(f"{self.name}_isolation")) is None else str(isolation),
             max_offsets=None
             if data.get("trigger") == REAL_TIME
             else number(data, "max_offsets_per_trigger", MAX_OFFSETS_PER_TRIGGER),
             max_files=number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER),
-            dead_letters=Topic(dead, client) if dead and topics else None,
+            dead_letters=Topic(dead_letters, client) if dead_letters and topics else None,
         )
 
     def dead_letters_of(self, data: Data) -> str | None:
@@ -186,8 +188,8 @@ class KafkaSink:
 
     def topics_of(self, data: Data) -> list[str]:
         """Return the topic that `data` names for it; none for a directory."""
-        found = data.get(f"{self.name}_topic", self.contract.topic)
-        return [] if f"{self.name}_directory" in data or found is None else [str(found)]
+        topics = data.get(f"{self.name}_topic", self.contract.topic)
+        return [] if f"{self.name}_directory" in data or topics is None else [str(topics)]
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Topic | Directory:
         """Return what to write to."""
@@ -282,10 +284,10 @@ def number(data: Data, key: str, default: int) -> int:
 def properties(value: object) -> dict[str, str]:
     """Return values as a properties file writes them: true, not True, and 10000000, not 1e7."""
     pairs = value.items() if isinstance(value, dict) else ()
-    return {name: _spelt(item) for name, item in pairs}
+    return {name: _property_text(item) for name, item in pairs}
 
 
-def _spelt(item: object) -> str:
+def _property_text(item: object) -> str:
     if isinstance(item, float) and item.is_integer():
         return str(int(item))
     return str(item).lower() if isinstance(item, bool) else str(item)
@@ -293,4 +295,4 @@ def _spelt(item: object) -> str:
 
 def _either(name: str, data: Data) -> Iterator[str]:
     if f"{name}_topic" in data and f"{name}_directory" in data:
-        yield f"{name}_directory: {name}_topic is given as well; keep one of the two"
+        yield f"{name}_directory: {name}_topic is set too; keep one of the two"

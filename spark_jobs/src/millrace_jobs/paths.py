@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def there(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Tell whether a path exists. From Python 3.14 on, Path.exists returns False also without permission to look.
 
     Raises:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Place = tuple[str, int]  # topic and partition
-# Where a sink is told that records are gone for good.
-_TOLD = {
+# Where the operator confirms to a sink that records are lost: its stored position.
+_POSITION_PLACES = {
     "database": "until_offset of the query's row in job_positions",
     "archive": "until of the partition in _positions/{topic}",
 }
@@ -39,8 +39,8 @@ def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
     first = _planned(folder / "offsets" / str(batch - 1)) if batch > 0 else began_at(checkpoint)
-    found = {place: Range(first.get(place, 0), end) for place, end in until.items()}
-    return {place: one for place, one in found.items() if one.first < one.until}
+    ranges = {place: Range(first.get(place, 0), end) for place, end in until.items()}
+    return {place: range_ for place, range_ in ranges.items() if range_.first < range_.until}
 
 
 def unapplied(
@@ -58,26 +58,26 @@ def unapplied(
     Raises:
         JobError: a range begins after the sink's position: the records in between would be missing for good.
     """
-    left: dict[Place, Range] = {}
-    for (topic, partition), one in ranges.items():
-        holds = applied.get((topic, partition), begin := began.get((topic, partition), 0))
-        if one.first > holds:
+    remaining: dict[Place, Range] = {}
+    for (topic, partition), range_ in ranges.items():
+        stored_until = applied.get((topic, partition), began_offset := began.get((topic, partition), 0))
+        if range_.first > stored_until:
             way_out = ""
             if (topic, partition) in applied:
-                lacks = f"holds topic {topic} partition {partition} up to offset {holds}, and the checkpoint"
-                place = _TOLD[sink].format(topic=topic)
-                way_out = f"; where the topic holds them no more, first set {place} to the first offset that is left"
+                state = f"holds topic {topic} partition {partition} up to offset {stored_until}, but the checkpoint"
+                place = _POSITION_PLACES[sink].format(topic=topic)
+                way_out = f"; if the topic no longer has them, first set {place} to the first remaining offset"
             else:
-                lacks = f"holds nothing of topic {topic} partition {partition}, and the checkpoint, which began at "
-                lacks += f"offset {begin},"
+                state = f"holds nothing of topic {topic} partition {partition}, but the checkpoint, which began at "
+                state += f"offset {began_offset},"
             raise JobError(
-                f"{query}: the {sink} {lacks} goes on at {one.first}: the records between would be missing; restore "
-                f"the {sink}'s newer state, or stop the job and let it read them again: millrace-jobs reposition "
-                f"{query} --config FILE --to-earliest --apply{way_out}"
+                f"{query}: the {sink} {state} continues at {range_.first}: the records between would be missing; "
+                f"restore the {sink}'s newer state, or stop the job and let it read them again: millrace-jobs "
+                f"reposition {query} --config FILE --to-earliest --apply{way_out}"
             )
-        if one.until > holds:
-            left[topic, partition] = Range(holds, one.until)
-    return left
+        if range_.until > stored_until:
+            remaining[topic, partition] = Range(stored_until, range_.until)
+    return remaining
 
 
 def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
@@ -86,8 +86,8 @@ def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: 
     Raises:
         JobError: it was emptied, or restored to an older state.
     """
-    done = {place: Range(at, at) for place, at in planned_until(checkpoint).items()}
-    unapplied(done, applied, began_at(checkpoint), query, sink)
+    finished = {place: Range(at, at) for place, at in planned_until(checkpoint).items()}
+    unapplied(finished, applied, began_at(checkpoint), query, sink)
 
 
 def has_begun(checkpoint: str) -> bool:
@@ -97,18 +97,18 @@ def has_begun(checkpoint: str) -> bool:
 
 def began_at(checkpoint: str) -> dict[Place, int]:
     """Return the offsets at which the query began, which Spark keeps for good; later partitions began at 0."""
-    found: dict[Place, int] = {}
+    offsets: dict[Place, int] = {}
     for file in sorted(Path(checkpoint).glob("sources/*/0")):
-        found |= _offsets(file.read_text(encoding="utf-8"))
-    return found
+        offsets |= _offsets(file.read_text(encoding="utf-8"))
+    return offsets
 
 
 def planned_until(checkpoint: str) -> dict[Place, int]:
     """Return where a query continues: after its last finished batch, else where it began; {} without a checkpoint."""
     folder = Path(checkpoint)
-    done = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
-    if done:
-        return _planned(folder / "offsets" / str(max(done)))
+    finished = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
+    if finished:
+        return _planned(folder / "offsets" / str(max(finished)))
     return began_at(checkpoint)
 
 
@@ -121,17 +121,17 @@ def between(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Pl
     if ranges == planned:
         return batch
     wanted = F.lit(False)
-    for (topic, partition), one in ranges.items():
+    for (topic, partition), range_ in ranges.items():
         place = (F.col("record.topic") == topic) & (F.col("record.partition") == partition)
-        wanted = wanted | (place & F.col("record.offset").between(one.first, one.until - 1))
+        wanted = wanted | (place & F.col("record.offset").between(range_.first, range_.until - 1))
     return batch.where(wanted)
 
 
 def _planned(file: Path) -> dict[Place, int]:
-    found: dict[Place, int] = {}
+    offsets: dict[Place, int] = {}
     for line in file.read_text(encoding="utf-8").splitlines()[2:]:
-        found |= _offsets(line)
-    return found
+        offsets |= _offsets(line)
+    return offsets
 
 
 def _offsets(text: str) -> dict[Place, int]:

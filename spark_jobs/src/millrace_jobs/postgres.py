@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 _LOG = logging.getLogger(__name__)
-_AGAIN_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 _LOG_SECONDS = 60
-# Classes of errors that go by themselves: connection, transaction, resources, shutdown.
+# Classes of transient errors: connection, transaction, resources, shutdown.
 # https://www.postgresql.org/docs/15/errcodes-appendix.html
-_PASSING = ("08", "40", "53", "55", "57")
+_TRANSIENT = ("08", "40", "53", "55", "57")
 _STAGED = sql.Identifier("staged")
 
 
@@ -35,8 +35,8 @@ class Moved(Exception):
     """Another process applied records since the positions were read."""
 
 
-# A host that has vanished is noticed after half a minute, also in the middle of a COPY or a COMMIT.
-_SILENCE = {
+# A lost host is detected after half a minute, also in the middle of a COPY or a COMMIT.
+_TIMEOUTS = {
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "3",
@@ -46,11 +46,11 @@ _SILENCE = {
 
 def connect(database: Database) -> Connection:
     """Return a connection on which `transaction()` begins and ends each transaction."""
-    defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_SILENCE}
+    defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_TIMEOUTS}
     return psycopg.connect(autocommit=True, **{**defaults, **database.client})  # type: ignore[arg-type]
 
 
-def patiently(what: Callable[[], T], stopping: Event) -> T:
+def retry(operation: Callable[[], T], stopping: Event) -> T:
     """Retry while the database does not answer, and log that once a minute.
 
     A commit whose answer was lost does no harm: the positions show it to the next attempt.
@@ -59,27 +59,27 @@ def patiently(what: Callable[[], T], stopping: Event) -> T:
         Stopped: `stopping` was set meanwhile.
         JobError: the database answers, and refuses.
     """
-    since, next_line = time.monotonic(), 0.0
+    failing_since, next_log = time.monotonic(), 0.0
     while True:
         try:
-            return what()
+            return operation()
         except psycopg.OperationalError as error:
-            if error.sqlstate is not None and error.sqlstate[:2] not in _PASSING:
+            if error.sqlstate is not None and error.sqlstate[:2] not in _TRANSIENT:
                 raise _refused(error) from error
             now = time.monotonic()
-            if now >= next_line:
-                why = " ".join(str(error).split())
-                _LOG.warning("database: no answer for %d s (%s); trying again", now - since, why)
-                next_line = now + _LOG_SECONDS
-            if stopping.wait(_AGAIN_SECONDS):
-                raise Stopped("database: no answer, and a stop was asked for") from None
+            if now >= next_log:
+                reason = " ".join(str(error).split())
+                _LOG.warning("database: no answer for %d s (%s); retrying", now - failing_since, reason)
+                next_log = now + _LOG_SECONDS
+            if stopping.wait(_RETRY_SECONDS):
+                raise Stopped("database: no answer, and a stop was requested") from None
         except psycopg.Error as error:
             raise _refused(error) from error
 
 
 def _refused(error: psycopg.Error) -> JobError:
-    why = error.diag.message_primary or " ".join(str(error).split())  # its details may hold rows
-    return JobError(f"database: refused ({why}); nothing was written")
+    reason = error.diag.message_primary or " ".join(str(error).split())  # the error's details may contain rows
+    return JobError(f"database: refused ({reason}); nothing was written")
 
 
 def applied(connection: Connection, query: str) -> dict[Place, int]:
@@ -94,15 +94,15 @@ def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -
     Raises:
         JobError: the topic was deleted and recreated: new offsets would look applied.
     """
-    found = connection.execute(
+    row = connection.execute(
         "SELECT topic_id FROM job_positions WHERE query = %s AND topic = %s AND topic_id <> %s",
         (query, topic, topic_id),
     ).fetchone()
-    if found:
+    if row:
         raise JobError(
-            f"{query}: topic {topic} was deleted and made anew since the database took its records (its id was "
-            f"{found[0]} and is {topic_id}), so offsets mean others; delete the query's rows of job_positions, what "
-            "they brought, and the checkpoint, and start again"
+            f"{query}: topic {topic} was deleted and recreated since its records were applied (its id was "
+            f"{row[0]} and is {topic_id}), so stored offsets refer to other records; delete the query's rows of "
+            "job_positions, the rows of these records, and the checkpoint, and start again"
         )
 
 
@@ -111,7 +111,7 @@ def apply(
     sink: PostgresSink,
     query: str,
     topic_id: str,
-    held: Mapping[Place, int],
+    expected: Mapping[Place, int],
     ranges: Mapping[Place, Range],
     rows: pa.Table,
     dead: Mapping[str, int],
@@ -123,10 +123,12 @@ def apply(
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))
-        if applied(connection, query) != held:
+        if applied(connection, query) != expected:
             raise Moved
         _merge(connection, sink, rows)
-        positions = [(query, topic, topic_id, number, one.first, one.until) for (topic, number), one in ranges.items()]
+        positions = [
+            (query, topic, topic_id, number, range_.first, range_.until) for (topic, number), range_ in ranges.items()
+        ]
         with connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO job_positions (query, topic, topic_id, partition, from_offset, until_offset)"

@@ -11,8 +11,8 @@ from millrace_jobs.runtime import DEAD
 
 def rows_of(progress: StreamingQueryProgress) -> int:
     """Return the number of records of a batch. Spark counts them twice if a second branch writes dead letters."""
-    twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
-    return progress.numInputRows // 2 if twice else progress.numInputRows
+    counted_twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
+    return progress.numInputRows // 2 if counted_twice else progress.numInputRows
 
 
 @dataclass
@@ -23,24 +23,24 @@ class Tally:
     late: int = 0
     _batch: int = -1
 
-    def take(self, progress: StreamingQueryProgress) -> None:
+    def count_batch(self, progress: StreamingQueryProgress) -> None:
         """Count a batch once: an idle query reports its last one again."""
         if progress.batchId <= self._batch:
             return
         self._batch = progress.batchId
         for name, row in progress.observedMetrics.items():
             if name.startswith(DEAD):
-                for reason, number in row.asDict().items():
-                    if number:
-                        self.dead_letters[reason] = self.dead_letters.get(reason, 0) + number
-        self.late += sum(one.numRowsDroppedByWatermark for one in progress.stateOperators)
+                for reason, count in row.asDict().items():
+                    if count:
+                        self.dead_letters[reason] = self.dead_letters.get(reason, 0) + count
+        self.late += sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
 
     def facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
         """Return the counters that the query has."""
-        found: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
+        counters: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
         if progress.stateOperators:
-            found["state_rows"] = sum(one.numRowsTotal for one in progress.stateOperators)
-            found["state_bytes"] = sum(one.memoryUsedBytes for one in progress.stateOperators)
+            counters["state_rows"] = sum(operator.numRowsTotal for operator in progress.stateOperators)
+            counters["state_bytes"] = sum(operator.memoryUsedBytes for operator in progress.stateOperators)
         if "watermark" in progress.eventTime:
-            found |= {"watermark": progress.eventTime["watermark"], "late": self.late}
-        return found
+            counters |= {"watermark": progress.eventTime["watermark"], "late": self.late}
+        return counters

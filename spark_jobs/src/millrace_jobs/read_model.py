@@ -55,7 +55,7 @@ class ReadModel:
             JobError: it has another schema, records of another topic, or less than the checkpoint has done.
         """
         self._topic_id = topic_id(self.source)
-        postgres.patiently(self._check, stopping)
+        postgres.retry(self._check, stopping)
 
     def _check(self) -> None:
         schema_versions.check(self._connected(), self.sink.migrations)
@@ -65,33 +65,33 @@ class ReadModel:
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Apply the records of a batch that the database does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
-        while not postgres.patiently(lambda: self._apply(batch, ranges), self.ending):
-            _LOG.warning("%s: another process applies the same records: is the job running twice?", self.query)
+        while not postgres.retry(lambda: self._apply(batch, ranges), self.ending):
+            _LOG.warning("%s: another process applies the same records: does the job run twice?", self.query)
 
     def _apply(self, batch: DataFrame, ranges: Mapping[Place, Range]) -> bool:
-        held = postgres.applied(self._connected(), self.query)
-        left = unapplied(ranges, held, began_at(self.checkpoint), self.query)
-        if not left:
-            _LOG.info("%s: the database holds all of this batch already", self.query)
+        stored = postgres.applied(self._connected(), self.query)
+        remaining = unapplied(ranges, stored, began_at(self.checkpoint), self.query)
+        if not remaining:
+            _LOG.info("%s: the database already contains this batch", self.query)
             return True
-        decoded = codec.decode(between(batch, left, ranges), self.contract)
+        decoded = codec.decode(between(batch, remaining, ranges), self.contract)
         rows, dead = self._rows(decoded)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
         try:
-            postgres.apply(self._connected(), self.sink, self.query, self._topic_id, held, left, rows, dead)
+            postgres.apply(self._connected(), self.sink, self.query, self._topic_id, stored, remaining, rows, dead)
         except postgres.Moved:
             return False
-        for reason, number in dead.items():
-            self.dead[reason] = self.dead.get(reason, 0) + number
+        for reason, count in dead.items():
+            self.dead[reason] = self.dead.get(reason, 0) + count
         return True
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
         """Return the transformed rows and the number of records that do not fit, from one pass over the records."""
-        seen = Observation()
-        fitting = codec.fitting(decoded.observe(seen, *codec.counted(self.contract)), self.contract)
-        rows = self.transform(fitting).toArrow()
-        return rows, {reason: number for reason, number in seen.get.items() if number}
+        observation = Observation()
+        valid_rows = codec.valid_rows(decoded.observe(observation, *codec.reason_counts(self.contract)), self.contract)
+        rows = self.transform(valid_rows).toArrow()
+        return rows, {reason: count for reason, count in observation.get.items() if count}
 
     def _connected(self) -> postgres.Connection:
         if self._connection is None or self._connection.closed:

@@ -22,7 +22,7 @@ from millrace_jobs.job import Job
 from millrace_jobs.parts import FileSink, KafkaSink, KafkaSource, PostgresSink, Sink
 from millrace_jobs.read_model import ReadModel
 
-DEAD = "dead "  # begins the name of what a query's progress counts of dead letters, before that of the input
+DEAD = "dead "  # prefix of the metric in a query's progress that counts dead letters; the input's name follows
 
 
 @dataclass
@@ -50,13 +50,13 @@ def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | 
 
 
 def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: Event, ending: Event) -> Running:
-    alone = len(job.outputs) == 1
-    name = config.job if alone else f"{config.job}-{sink.name}"
-    checkpoint = config.checkpoint if alone else str(Path(config.checkpoint) / sink.name)
+    single_output = len(job.outputs) == 1
+    name = config.job if single_output else f"{config.job}-{sink.name}"
+    checkpoint = config.checkpoint if single_output else str(Path(config.checkpoint) / sink.name)
     failure: list[JobError] = []
     dead: Mapping[str, int] = {}
     if isinstance(sink, KafkaSink):
-        checkpoint_origin.check(config, checkpoint, name)  # of the others the sink itself holds the topics' ids
+        checkpoint_origin.check(config, checkpoint, name)  # other sinks store the topics' ids themselves
         writer = _writer(spark, config, job, sink, checkpoint)
     else:
         batches: ReadModel | Archive
@@ -66,8 +66,10 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
             batches.check(stopping)
         else:
             batches = _archive(config, job, sink, name, checkpoint)
-            batches.check(batches.transform(codec.fitting(codec.decode(records, batches.contract), batches.contract)))
-        writer = records.writeStream.foreachBatch(_kept(batches, failure))
+            batches.check(
+                batches.transform(codec.valid_rows(codec.decode(records, batches.contract), batches.contract))
+            )
+        writer = records.writeStream.foreachBatch(_keep_error(batches, failure))
         dead = batches.dead
     writer = writer.queryName(name).option("checkpointLocation", checkpoint)
     trigger = {"realTime" if config.real_time else "processingTime": config.trigger_interval}
@@ -84,18 +86,22 @@ def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, chec
         if contract is None:
             continue
         decoded = codec.decode(frames[part.name], contract)
-        frames[part.name] = codec.fitting(decoded, contract)
+        frames[part.name] = codec.valid_rows(decoded, contract)
         if source.dead_letters is not None and sink is job.outputs[0]:
-            letters = decoded.where("reason IS NOT NULL").observe(f"{DEAD}{part.name}", *codec.counted(contract))
-            letters = codec.dead_letters(letters, contract, config.job)
-            dead.append((letters, source.dead_letters))
+            bad_records = decoded.where("reason IS NOT NULL").observe(
+                f"{DEAD}{part.name}", *codec.reason_counts(contract)
+            )
+            bad_records = codec.dead_letters(bad_records, contract, config.job)
+            dead.append((bad_records, source.dead_letters))
     assert job.transform is not None
-    rows = _one(job.transform(config.parameters, **frames), sink.name)
+    rows = _frame_of(job.transform(config.parameters, **frames), sink.name)
     records = codec.encode(rows, sink.contract, sink.name)
     end, mode = config.outputs[sink.name], "update" if config.real_time else sink.mode
     if dead:
-        own = end.name if isinstance(end, Topic) else None
-        records = codec.with_dead_letters(records, own, [(letters, topic.name) for letters, topic in dead])
+        output_topic = end.name if isinstance(end, Topic) else None
+        records = codec.with_dead_letters(
+            records, output_topic, [(bad_records, topic.name) for bad_records, topic in dead]
+        )
     if isinstance(end, Topic):
         return io.to_topic(records, end, mode, linger="0" if config.real_time else io.LINGER)
     assert isinstance(end, Directory)
@@ -107,8 +113,9 @@ def _read_model(config: Config, job: Job, sink: PostgresSink, name: str, checkpo
     source, database = config.inputs[part.name], config.outputs[sink.name]
     assert isinstance(database, Database) and isinstance(source.end, Topic)
     return ReadModel(
-        query=name, job=config.job, checkpoint=checkpoint, contract=contract, transform=_function(config, job, sink),
-        sink=sink, database=database, source=source.end, dead_letters=source.dead_letters, ending=ending,
+        query=name, job=config.job, checkpoint=checkpoint, contract=contract,
+        transform=_transform_of(config, job, sink), sink=sink, database=database, source=source.end,
+        dead_letters=source.dead_letters, ending=ending,
     )  # fmt: skip
 
 
@@ -117,8 +124,9 @@ def _archive(config: Config, job: Job, sink: FileSink, name: str, checkpoint: st
     source, directory = config.inputs[part.name], config.outputs[sink.name]
     assert isinstance(directory, Directory)
     return Archive(
-        query=name, job=config.job, checkpoint=checkpoint, contract=contract, transform=_function(config, job, sink),
-        sink=sink, directory=Path(directory.path), sources=source.topics, dead_letters=source.dead_letters,
+        query=name, job=config.job, checkpoint=checkpoint, contract=contract,
+        transform=_transform_of(config, job, sink), sink=sink, directory=Path(directory.path), sources=source.topics,
+        dead_letters=source.dead_letters,
     )  # fmt: skip
 
 
@@ -129,12 +137,12 @@ def _only_source(job: Job) -> tuple[KafkaSource, Contract]:
     return part, part.contract
 
 
-def _function(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame], DataFrame]:
+def _transform_of(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame], DataFrame]:
     function, (part,) = job.transform, job.inputs
     assert function is not None
 
     def transform(rows: DataFrame) -> DataFrame:
-        return _one(function(config.parameters, **{part.name: rows}), sink.name)
+        return _frame_of(function(config.parameters, **{part.name: rows}), sink.name)
 
     return transform
 
@@ -149,22 +157,22 @@ def _check_slots(spark: SparkSession, config: Config) -> None:
     slots = spark.sparkContext.defaultParallelism
     if slots < partitions:
         raise JobError(
-            f"trigger: real-time needs a task slot for each of {partitions} partitions, and there are {slots}; write "
-            f'"spark.master": "local[{partitions}]" under spark, or take micro-batch'
+            f"trigger: real-time needs a task slot for each of {partitions} partitions, but there are {slots}; set "
+            f'"spark.master": "local[{partitions}]" under spark, or use micro-batch'
         )
 
 
-def _one(made: Any, name: str) -> DataFrame:
-    frame: DataFrame = made[name] if isinstance(made, Mapping) else made
+def _frame_of(result: Any, name: str) -> DataFrame:
+    frame: DataFrame = result[name] if isinstance(result, Mapping) else result
     return frame
 
 
-def _kept(batches: ReadModel | Archive, failure: list[JobError]) -> Any:
+def _keep_error(write_batch: ReadModel | Archive, failure: list[JobError]) -> Any:
     """Wrap the batch function to keep its own error, which Spark wraps in others."""
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         try:
-            batches(frame, batch_id)
+            write_batch(frame, batch_id)
         except JobError as error:
             failure.append(error)
             raise

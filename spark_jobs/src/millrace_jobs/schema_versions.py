@@ -11,7 +11,7 @@ import psycopg
 
 from millrace_jobs.errors import JobError
 
-# Every read model's database also holds the positions of the queries that write to it.
+# The database of each read model also contains the positions of the queries that write to it.
 POSITIONS = "positions"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS job_migrations (
@@ -37,13 +37,13 @@ class Migration:
 
 def migrations(model: str) -> list[Migration]:
     """Return all versions of a model and of the positions, in order."""
-    found = []
+    versions = []
     for name in (POSITIONS, model):
         for file in sorted(files("millrace_jobs.migrations").joinpath(name).iterdir(), key=lambda file: file.name):
             number = re.match(r"(\d{4})_\w+\.sql", file.name)
             if number:
-                found.append(Migration(name, int(number[1]), file.read_text(encoding="utf-8")))
-    return found
+                versions.append(Migration(name, int(number[1]), file.read_text(encoding="utf-8")))
+    return versions
 
 
 def migrate(connection: psycopg.Connection, model: str) -> list[str]:
@@ -55,16 +55,16 @@ def migrate(connection: psycopg.Connection, model: str) -> list[str]:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_migrations'))")
         connection.execute(_TABLE)
-        held = _held(connection)
-        _refuse_unknown(held, model)
-        done = []
-        for one in migrations(model):
-            if (one.model, one.version) not in held:
-                connection.execute(one.sql.encode())
-                row = (one.model, one.version, one.digest)
+        applied = _applied_versions(connection)
+        _refuse_unknown(applied, model)
+        new = []
+        for migration in migrations(model):
+            if (migration.model, migration.version) not in applied:
+                connection.execute(migration.sql.encode())
+                row = (migration.model, migration.version, migration.digest)
                 connection.execute("INSERT INTO job_migrations (model, version, digest) VALUES (%s, %s, %s)", row)
-                done.append(f"{one.model} {one.version}")
-    return done
+                new.append(f"{migration.model} {migration.version}")
+    return new
 
 
 def check(connection: psycopg.Connection, model: str) -> None:
@@ -73,43 +73,47 @@ def check(connection: psycopg.Connection, model: str) -> None:
     Raises:
         JobError: a version is missing, unknown, or had another text.
     """
-    if found := lacking(connection, model):
+    if missing := missing_versions(connection, model):
         raise JobError(
-            f"database: lacks {', '.join(found)} of its schema; run the job once with --migrate, as a user that may "
-            "make tables"
+            f"database: its schema has no {', '.join(missing)}; run the job once with --migrate, as a user that may "
+            "create tables"
         )
 
 
-def lacking(connection: psycopg.Connection, model: str) -> list[str]:
+def missing_versions(connection: psycopg.Connection, model: str) -> list[str]:
     """Return the missing versions, such as `orders 1`; nothing is written.
 
     Raises:
         JobError: the database has a version that this wheel does not know, or one that had another text.
     """
     with connection.transaction():
-        there = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()
-        held = _held(connection) if there and there[0] else {}
-    _refuse_unknown(held, model)
-    return [f"{one.model} {one.version}" for one in migrations(model) if (one.model, one.version) not in held]
+        table_exists = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()
+        applied = _applied_versions(connection) if table_exists and table_exists[0] else {}
+    _refuse_unknown(applied, model)
+    return [
+        f"{migration.model} {migration.version}"
+        for migration in migrations(model)
+        if (migration.model, migration.version) not in applied
+    ]
 
 
-def _refuse_unknown(held: dict[tuple[str, int], str], model: str) -> None:
-    known = {(one.model, one.version): one.digest for one in migrations(model)}
-    for (name, version), digest in sorted(held.items()):
+def _refuse_unknown(applied: dict[tuple[str, int], str], model: str) -> None:
+    known = {(migration.model, migration.version): migration.digest for migration in migrations(model)}
+    for (name, version), digest in sorted(applied.items()):
         if name not in (model, POSITIONS):
             continue
         if (name, version) not in known:
             raise JobError(
                 f"database: its schema is at {name} {version}, which this release does not know; deploy the "
-                "release that made it"
+                "release that applied it"
             )
         if known[name, version] != digest:
             raise JobError(
-                f"database: {name} {version} was made from another text than this release has; a migration that was "
-                "applied is never changed: deploy the release that made it, or add a new version"
+                f"database: {name} {version} was applied from another text than in this release; an applied migration "
+                "must not change: deploy the release that applied it, or add a new version"
             )
 
 
-def _held(connection: psycopg.Connection) -> dict[tuple[str, int], str]:
+def _applied_versions(connection: psycopg.Connection) -> dict[tuple[str, int], str]:
     rows = connection.execute("SELECT model, version, digest FROM job_migrations").fetchall()
     return {(model, version): digest for model, version, digest in rows}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
 Headers = list[tuple[str, "str | bytes | None"]]
-Heard = Callable[["KafkaError | None", "Message | None"], None]
+OnResult = Callable[["KafkaError | None", "Message | None"], None]
 _LOG = logging.getLogger(__name__)
-BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)  # of the time that events say
+BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)  # the timestamp of the first event
 _LOG_SECONDS = 60
 _FLUSH_SECONDS = 30
 
@@ -42,7 +42,7 @@ def event_id(chance: random.Random) -> str:
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 
-def written(moment: datetime) -> str:
+def json_time(moment: datetime) -> str:
     """Return a time as JSON holds it: UTC, milliseconds."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -57,7 +57,9 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
     return Producer({**admin_properties(client), **retries(client), **safe, **settings})
 
 
-def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, heard: Heard) -> None:
+def queue(
+    producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, on_result: OnResult
+) -> None:
     """Queue a record; `heard` gets its result, also if the client refuses it at once.
 
     The client does so for a record that is too large, and for a topic that brokers have reported as missing or
@@ -69,15 +71,15 @@ def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, 
     from confluent_kafka import KafkaError, KafkaException
 
     try:
-        producer.produce(topic, value, key, headers=headers, on_delivery=heard)
-    except KafkaException as refused:
-        # What brokers said of the record before is the reason of this one; what ended the producer is told in a moment.
-        seconds = 1 if refused.args[0].code() == KafkaError._FATAL else 0
-        heeding(lambda: producer.poll(seconds), heard)
-        heard(refused.args[0], None)
+        producer.produce(topic, value, key, headers=headers, on_delivery=on_result)
+    except KafkaException as error:
+        # The brokers' error for an earlier record is the reason; report it first. A fatal one arrives in a moment.
+        seconds = 1 if error.args[0].code() == KafkaError._FATAL else 0
+        reporting_fatal(lambda: producer.poll(seconds), on_result)
+        on_result(error.args[0], None)
 
 
-def heeding(act: Callable[[], int], heard: Heard) -> int:
+def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
     """Run poll() or flush(); pass a fatal error, after which the producer sends nothing more, to `heard`.
 
     Both raise it, for instance if the user has no WRITE permission. Their callbacks run with that exception pending, so
@@ -91,7 +93,7 @@ def heeding(act: Callable[[], int], heard: Heard) -> int:
         cause = error if isinstance(error, KafkaException) else error.__cause__
         if not isinstance(cause, KafkaException):
             raise
-    heard(cause.args[0], None)
+    on_result(cause.args[0], None)
     return 0
 
 
@@ -99,22 +101,22 @@ def reason(errors: Sequence[KafkaError]) -> str:
     """Return why records were refused, and the remedy if known: the fatal error, else the first one."""
     from confluent_kafka import KafkaError as Known
 
-    mends = {
+    remedies = {
         Known._UNKNOWN_TOPIC: "create the topic",
         Known.UNKNOWN_TOPIC_OR_PART: "create the topic",
         Known.TOPIC_EXCEPTION: "create the topic",
         Known._UNKNOWN_PARTITION: "create the topic",
-        Known.TOPIC_AUTHORIZATION_FAILED: "let this user write to it",
-        Known.CLUSTER_AUTHORIZATION_FAILED: "let this user write to it",
-        Known._MSG_TIMED_OUT: "see that its brokers answer, and that enough replicas are in sync",
+        Known.TOPIC_AUTHORIZATION_FAILED: "grant this user WRITE on it",
+        Known.CLUSTER_AUTHORIZATION_FAILED: "grant this user WRITE on it",
+        Known._MSG_TIMED_OUT: "check that its brokers answer and that enough replicas are in sync",
     }
-    error = next((one for one in errors if one.fatal()), errors[0])
-    mend = mends.get(error.code())
-    return f"{error.str()}; {mend}" if mend else error.str()
+    error = next((fatal for fatal in errors if fatal.fatal()), errors[0])
+    remedy = remedies.get(error.code())
+    return f"{error.str()}; {remedy}" if remedy else error.str()
 
 
 def send(
-    events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, most: int, stopping: threading.Event
+    events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, limit: int, stopping: threading.Event
 ) -> None:
     """Send until `stopping` is set, or `most` events are sent (0: no limit); return once each is acknowledged.
 
@@ -125,33 +127,33 @@ def send(
     sender = _Sender(sink.name)
     began = time.monotonic()
     for position, event in enumerate(events):
-        if stopping.is_set() or (most and position >= most):
+        if stopping.is_set() or (limit and position >= limit):
             break
         due = began + position / per_second
-        while (left := due - time.monotonic()) > 0 and not stopping.wait(min(left, 0.1)):
-            heeding(lambda: producer.poll(0), sender.heard)
-        now = datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        while (remaining := due - time.monotonic()) > 0 and not stopping.wait(min(remaining, 0.1)):
+            reporting_fatal(lambda: producer.poll(0), sender.on_result)
+        sent_at = datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
         headers: Headers = [
             ("event_id", event.event_id.encode()),
-            ("sent_at", now.encode()),
+            ("sent_at", sent_at.encode()),
             (VERSION_HEADER, str(contract.versions[-1]).encode()),
         ]
         value = json.dumps(event.value, separators=(",", ":")).encode()
         while not stopping.is_set():
             try:
-                queue(producer, sink.name, value, event.key.encode(), headers, sender.heard)
+                queue(producer, sink.name, value, event.key.encode(), headers, sender.on_result)
                 break
-            except BufferError:  # nobody takes them for a while
-                heeding(lambda: producer.poll(0.5), sender.heard)
-                sender.tell(len(producer))
-        heeding(lambda: producer.poll(0), sender.heard)
-        sender.tell(len(producer))
+            except BufferError:  # the queue is full: brokers accept no records
+                reporting_fatal(lambda: producer.poll(0.5), sender.on_result)
+                sender.log_progress(len(producer))
+        reporting_fatal(lambda: producer.poll(0), sender.on_result)
+        sender.log_progress(len(producer))
     while len(producer) and not sender.errors:
-        if heeding(lambda: producer.flush(_FLUSH_SECONDS), sender.heard) and stopping.is_set():
+        if reporting_fatal(lambda: producer.flush(_FLUSH_SECONDS), sender.on_result) and stopping.is_set():
             raise JobError(
-                f"topic {sink.name}: {len(producer)} events were not acknowledged; the brokers give no answer"
+                f"topic {sink.name}: {len(producer)} events were not acknowledged; the brokers do not answer"
             )
-    sender.tell(0, last=True)
+    sender.log_progress(0, last=True)
 
 
 class _Sender:
@@ -162,22 +164,24 @@ class _Sender:
         self.errors: list[KafkaError] = []
         self._next_line = time.monotonic() + _LOG_SECONDS
 
-    def heard(self, error: KafkaError | None, message: Message | None) -> None:
+    def on_result(self, error: KafkaError | None, message: Message | None) -> None:
         """Count an event as stored or refused."""
         if error is None:
             self.sent += 1
         else:
             self.errors.append(error)
 
-    def tell(self, waiting: int, last: bool = False) -> None:
+    def log_progress(self, waiting: int, last: bool = False) -> None:
         """Log the number of stored events, once a minute.
 
         Raises:
             JobError: an event was refused.
         """
         if self.errors:
-            lacks = "an event was refused, so the topic lacks it, and some that were on their way may be there"
-            raise JobError(f"topic {self.topic}: {lacks}: {reason(self.errors)}")
+            problem = (
+                "an event was refused and is missing in the topic; events that were in flight may have been stored"
+            )
+            raise JobError(f"topic {self.topic}: {problem}: {reason(self.errors)}")
         if last or time.monotonic() >= self._next_line:
-            _LOG.info("%d events stored, %d on their way", self.sent, waiting)
+            _LOG.info("%d events stored, %d in flight", self.sent, waiting)
             self._next_line = time.monotonic() + _LOG_SECONDS

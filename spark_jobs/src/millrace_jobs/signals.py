@@ -10,10 +10,10 @@ _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 def stop_on_signals(stopping: Event) -> None:
     """Make SIGTERM and SIGINT set `stopping`; a second signal of either kind ends the process at once."""
 
-    def ask(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, frame: FrameType | None) -> None:
         stopping.set()
-        for one in _NUMBERS:
-            signal.signal(one, signal.SIG_DFL)
+        for signal_number in _NUMBERS:
+            signal.signal(signal_number, signal.SIG_DFL)
 
-    for one in _NUMBERS:
-        signal.signal(one, signal.SIG_DFL if stopping.is_set() else ask)
+    for signal_number in _NUMBERS:
+        signal.signal(signal_number, signal.SIG_DFL if stopping.is_set() else request_stop)

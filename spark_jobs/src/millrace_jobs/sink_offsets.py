@@ -16,7 +16,7 @@ from millrace_jobs.positions import Place
 from millrace_jobs.topics import topic_id
 
 
-def check(config: Config, begins: Mapping[Place, int]) -> None:
+def check(config: Config, starts: Mapping[Place, int]) -> None:
     """Return if no sink would refuse a fresh checkpoint that starts there.
 
     Raises:
@@ -24,52 +24,52 @@ def check(config: Config, begins: Mapping[Place, int]) -> None:
             was recreated; or a sink does not answer.
     """
     outputs = JOBS[config.job].outputs
-    topics = [topic for one in config.inputs.values() for topic in one.topics]
-    missing: list[str] = []
+    topics = [topic for source in config.inputs.values() for topic in source.topics]
+    lines: list[str] = []
     for sink in outputs:
         query = config.job if len(outputs) == 1 else f"{config.job}-{sink.name}"
         end = config.outputs[sink.name]
         if isinstance(sink, PostgresSink) and isinstance(end, Database):
-            kind, held = "database", _of_database(end, query, topics)
+            kind, stored = "database", _offsets_in_database(end, query, topics)
         elif isinstance(sink, FileSink) and isinstance(end, Directory):
-            kind, held = "archive", _of_archive(end, query, topics, sink)
+            kind, stored = "archive", _offsets_in_archive(end, query, topics, sink)
         else:
             continue
-        missing += [
-            f"{query}: the {kind} holds topic {topic} partition {number} up to offset {held[topic, number]}, and "
-            f"{begin} is asked for: the records between would be missing; give an earlier start, or where they are "
-            f"gone for good say so first: {_way_out(end, query, topic, number, begin)}"
-            for (topic, number), begin in begins.items()
-            if held.get((topic, number), begin) < begin
+        lines += [
+            f"{query}: the {kind} holds topic {topic} partition {number} up to offset {stored[topic, number]}, but "
+            f"the start is {start}: the records between would be missing; give an earlier start, or if they are lost "
+            f"confirm that first: {_statement_to_skip(end, query, topic, number, start)}"
+            for (topic, number), start in starts.items()
+            if stored.get((topic, number), start) < start
         ]
-    if missing:
-        raise JobError("\n".join(missing))
+    if lines:
+        raise JobError("\n".join(lines))
 
 
-def _way_out(end: Database | Directory, query: str, topic: str, number: int, begin: int) -> str:
+def _statement_to_skip(end: Database | Directory, query: str, topic: str, number: int, start: int) -> str:
     if isinstance(end, Directory):
-        return f'write "{number}": {begin} under "until" of {Path(end.path) / "_positions" / topic}'
-    row = f"query = '{query}' AND topic = '{topic}' AND partition = {number}"
-    return f"UPDATE job_positions SET until_offset = {begin} WHERE {row}"
+        return f'write "{number}": {start} under "until" of {Path(end.path) / "_positions" / topic}'
+    condition = f"query = '{query}' AND topic = '{topic}' AND partition = {number}"
+    return f"UPDATE job_positions SET until_offset = {start} WHERE {condition}"
 
 
-def _of_database(end: Database, query: str, topics: Sequence[Topic]) -> Mapping[Place, int]:
+def _offsets_in_database(end: Database, query: str, topics: Sequence[Topic]) -> Mapping[Place, int]:
     try:
         with postgres.connect(end) as connection:
-            held = postgres.applied(connection, query)
-            for topic in topics if held else ():
+            stored = postgres.applied(connection, query)
+            for topic in topics if stored else ():
                 postgres.check_topic(connection, query, topic.name, topic_id(topic))
-            return held
+            return stored
     except psycopg.errors.UndefinedTable:
         return {}  # of a job that never ran
     except psycopg.Error as error:
-        raise JobError(f"database: does not say what it holds ({' '.join(str(error).split())}); try again") from None
+        raise JobError(f"database: does not answer ({' '.join(str(error).split())}); try again") from None
 
 
-def _of_archive(end: Directory, query: str, topics: Sequence[Topic], sink: FileSink) -> Mapping[Place, int]:
-    from millrace_jobs import archive  # and with it Spark, which takes a second
+def _offsets_in_archive(end: Directory, query: str, topics: Sequence[Topic], sink: FileSink) -> Mapping[Place, int]:
+    from millrace_jobs import archive  # here, because it imports Spark, which takes a second
 
     try:
-        return archive.held(Path(end.path), topics, query, f"{sink.name}_directory")
+        return archive.stored_offsets(Path(end.path), topics, query, f"{sink.name}_directory")
     except OSError as error:
         raise JobError(f"{sink.name}_directory: {error.filename} cannot be read ({error.strerror})") from None

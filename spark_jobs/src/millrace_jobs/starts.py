@@ -13,11 +13,11 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import JobError
 from millrace_jobs.groups import committed
-from millrace_jobs.paths import there
+from millrace_jobs.paths import exists
 from millrace_jobs.topics import admin_properties
 
 _ANSWER_SECONDS = 10
-_EARLIEST = -2  # to Spark
+_EARLIEST = -2  # as Spark writes it
 Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's startingOffsets
 
 
@@ -32,32 +32,32 @@ def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
     Raises:
         JobError: the group has none for a topic, or no broker answers.
     """
-    found: Offsets = {}
+    offsets: Offsets = {}
     for topic in source.topics:
-        found |= json.loads(committed(client, group, topic.name))
-    return json.dumps(found)
+        offsets |= json.loads(committed(client, group, topic.name))
+    return json.dumps(offsets)
 
 
-def told(checkpoint: str, source: Input) -> str | None:
+def stored_start(checkpoint: str, source: Input) -> str | None:
     """Return the offsets that `tell` left for a source, as Spark's startingOffsets; newer partitions start at 0."""
-    left: Offsets = {}
+    stored: Offsets = {}
     for topic in source.topics:
         file = _file(checkpoint, topic.name)
-        left |= json.loads(file.read_text(encoding="utf-8")) if there(file) else {}
-    if not left:
+        stored |= json.loads(file.read_text(encoding="utf-8")) if exists(file) else {}
+    if not stored:
         return None
     with _consumer(source) as consumer:
-        found = {
+        offsets = {
             topic.name: {str(number): _EARLIEST for number in _partitions(consumer, topic.name)}
-            | left.get(topic.name, {})
+            | stored.get(topic.name, {})
             for topic in source.topics
         }
-    return json.dumps(found)
+    return json.dumps(offsets)
 
 
-def tell(checkpoint: str, source: Input, offsets: Offsets) -> None:
+def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
     """Store offsets for the query whose fresh checkpoint this becomes; they override its configuration."""
-    for topic in source.topics:  # in a file of its own, so that their order in the configuration means nothing
+    for topic in source.topics:  # one file for each topic, so that their order in the configuration does not matter
         file = _file(checkpoint, topic.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps({topic.name: offsets[topic.name]}), encoding="utf-8")
@@ -69,25 +69,25 @@ def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int
     Raises:
         JobError: the group has none for a topic, or no broker answers.
     """
-    found: dict[tuple[str, int], tuple[int, int, int]] = {}
+    positions: dict[tuple[str, int], tuple[int, int, int]] = {}
     group = json.loads(of_group(_client(source), start.of, source)) if start.at == "group" else {}
     with _consumer(source) as consumer:
         for topic in source.topics:
             numbers = _partitions(consumer, topic.name)
-            at = milliseconds(start.of) if start.at == "timestamp" else 0
-            asked = [TopicPartition(topic.name, number, at) for number in numbers]
-            timed = consumer.offsets_for_times(asked, timeout=_ANSWER_SECONDS) if start.at == "timestamp" else []
-            since = {one.partition: one.offset for one in timed}
+            milliseconds_since_1970 = milliseconds(start.of) if start.at == "timestamp" else 0
+            requested = [TopicPartition(topic.name, number, milliseconds_since_1970) for number in numbers]
+            answers = consumer.offsets_for_times(requested, timeout=_ANSWER_SECONDS) if start.at == "timestamp" else []
+            by_time = {answer.partition: answer.offset for answer in answers}
             for number in numbers:
                 first, end = consumer.get_watermark_offsets(TopicPartition(topic.name, number), _ANSWER_SECONDS)
-                begin = {"earliest": first, "latest": end}.get(start.at, -1)
+                offset = {"earliest": first, "latest": end}.get(start.at, -1)
                 if start.at == "group":
-                    begin = group[topic.name][str(number)]
+                    offset = group[topic.name][str(number)]
                 elif start.at == "timestamp":
-                    begin = since[number]
-                    begin = end if begin < 0 else begin
-                found[topic.name, number] = (first, first if begin < 0 else begin, end)
-    return found
+                    offset = by_time[number]
+                    offset = end if offset < 0 else offset
+                positions[topic.name, number] = (first, first if offset < 0 else offset, end)
+    return positions
 
 
 def partitions(source: Input) -> list[tuple[str, int]]:
@@ -123,7 +123,7 @@ def _consumer(source: Input) -> Iterator[Consumer]:
 
 
 def _partitions(consumer: Consumer, topic: str) -> list[int]:
-    known = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic]
-    if known.error is not None:
-        raise KafkaException(known.error)
-    return sorted(known.partitions)
+    metadata = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic]
+    if metadata.error is not None:
+        raise KafkaException(metadata.error)
+    return sorted(metadata.partitions)

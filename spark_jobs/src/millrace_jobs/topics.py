@@ -14,7 +14,7 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 
 _LOG = logging.getLogger(__name__)
-_ANSWER_SECONDS = 2  # also how long a stop may wait for an answer that does not come
+_ANSWER_SECONDS = 2  # also the longest time that a stop waits for an answer
 _DESCRIBE_SECONDS = 30
 _POLL_SECONDS = 1
 _LOG_SECONDS = 10
@@ -47,21 +47,21 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
     servers = topics[0].client["bootstrap.servers"]
     client = _admin_client(topics[0].client)
     deadline = time.monotonic() + seconds
-    next_line = time.monotonic()
+    next_log = time.monotonic()
     while not stopping.is_set():
-        missing, why = _missing(client, [topic.name for topic in topics])
+        missing, reason = _missing(client, [topic.name for topic in topics])
         if not missing:
             return
         names = ", ".join(missing)
         now = time.monotonic()
         if now >= deadline:
             raise JobError(
-                f"topic {names}: {why} on {servers} after {seconds} s; create it, let this user describe it, "
+                f"topic {names}: {reason} on {servers} after {seconds} s; create it, grant this user DESCRIBE on it, "
                 "correct kafka.bootstrap.servers, or raise topic_wait_seconds"
             )
-        if now >= next_line:
-            _LOG.info("waiting for topic %s on %s: %s", names, servers, why)
-            next_line = now + _LOG_SECONDS
+        if now >= next_log:
+            _LOG.info("waiting for topic %s on %s: %s", names, servers, reason)
+            next_log = now + _LOG_SECONDS
         stopping.wait(min(_POLL_SECONDS, deadline - now))
 
 
@@ -73,17 +73,17 @@ def topic_id(topic: Topic) -> str:
     Raises:
         JobError: no broker reports it.
     """
-    client = _admin_client(topic.client)  # its answers end with it
+    client = _admin_client(topic.client)  # kept in a variable: its futures end with it
     deadline = time.monotonic() + _DESCRIBE_SECONDS
     while True:
         described = client.describe_topics(TopicCollection([topic.name]))
         try:
             return str(described[topic.name].result(_DESCRIBE_SECONDS).topic_id)
         except (KafkaException, NoAnswer) as error:
-            unheard = isinstance(error, KafkaException) and error.args[0].code() in _NOT_YET
-            if not unheard or time.monotonic() >= deadline:
-                why = f"its id cannot be read ({error}); let this user describe it"
-                raise JobError(f"topic {topic.name}: {why}") from None
+            unknown_yet = isinstance(error, KafkaException) and error.args[0].code() in _NOT_YET
+            if not unknown_yet or time.monotonic() >= deadline:
+                reason = f"its id cannot be read ({error}); grant this user DESCRIBE on it"
+                raise JobError(f"topic {topic.name}: {reason}") from None
         time.sleep(_POLL_SECONDS)
 
 
@@ -104,15 +104,15 @@ def retries(client: Mapping[str, str]) -> dict[str, str]:
     leader then waits that long.
     """
     names = ("retry.backoff.ms", "retry.backoff.max.ms")
-    # Java's clients take 0 and more as well; what neither takes, librdkafka says itself.
-    taken = {name: max(1, min(int(client[name]), 300_000)) for name in names if client.get(name, "").isdecimal()}
-    said = {name: str(taken.get(name, client[name])) for name in names if name in client}
-    return said or {"retry.backoff.max.ms": "100"}
+    # Java's clients also accept 0 and larger values. librdkafka reports values that neither accepts.
+    converted = {name: max(1, min(int(client[name]), 300_000)) for name in names if client.get(name, "").isdecimal()}
+    settings = {name: str(converted.get(name, client[name])) for name in names if name in client}
+    return settings or {"retry.backoff.max.ms": "100"}
 
 
 def _admin_client(client: Mapping[str, str]) -> AdminClient:
     try:
-        # Its own lines on stderr would repeat what the wait reports.
+        # Without log_level its lines on stderr would repeat what the wait reports.
         return AdminClient({**admin_properties(client), "log_level": 0})
     except KafkaException as error:
         raise JobError(f"kafka: {error.args[0].str()}; correct the properties under kafka") from None
@@ -120,7 +120,7 @@ def _admin_client(client: Mapping[str, str]) -> AdminClient:
 
 def _missing(client: AdminClient, names: list[str]) -> tuple[list[str], str]:
     try:
-        known = client.list_topics(timeout=_ANSWER_SECONDS).topics
+        existing = client.list_topics(timeout=_ANSWER_SECONDS).topics
     except KafkaException as error:
         return names, f"no answer ({error.args[0].str()})"
-    return [name for name in names if name not in known], "not found"
+    return [name for name in names if name not in existing], "not found"

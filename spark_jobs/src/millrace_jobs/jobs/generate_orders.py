@@ -13,9 +13,9 @@ from millrace_jobs.contract import ORDERS
 from millrace_jobs.ends import Topic
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import BEGIN, Event, event_id, send, written
+from millrace_jobs.sending import BEGIN, Event, event_id, json_time, send
 
-_OPEN = 50  # orders that are open at a time: their events mix
+_OPEN = 50  # orders that are open at the same time: their events are interleaved
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ def order_events(seed: int, customers: int) -> Iterator[Event]:
     """Yield events without end, the same for the same arguments: each order is created, updated, and ended."""
     chance = random.Random(seed)
     orders: list[list[int]] = []  # number, events so far, events in all
-    made = 0
+    created = 0
     for position in range(2**62):
         if len(orders) < _OPEN:
-            orders.append([made, 0, chance.randint(2, 6)])
-            made += 1
+            orders.append([created, 0, chance.randint(2, 6)])
+            created += 1
             order = orders[-1]
         else:
             order = chance.choice(orders)
@@ -52,7 +52,7 @@ def order_events(seed: int, customers: int) -> Iterator[Event]:
             "order_id": f"{seed}-{number}",
             "event": event,
             "sequence": done + 1,
-            "at": written(BEGIN + timedelta(seconds=position)),
+            "at": json_time(BEGIN + timedelta(seconds=position)),
         }
         if event == "OrderCreated":
             value["customer"] = f"customer-{chance.randrange(customers)}"

@@ -14,7 +14,7 @@ from millrace_jobs.contract import READINGS
 from millrace_jobs.ends import Topic
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import BEGIN, Event, event_id, send, written
+from millrace_jobs.sending import BEGIN, Event, event_id, json_time, send
 
 _LATE = 0.01  # of the readings
 _LATEST = 600  # seconds
@@ -41,7 +41,7 @@ def readings(seed: int, sensors: int) -> Iterator[Event]:
         late = chance.randrange(1, _LATEST) if chance.random() < _LATE else 0
         value = {
             "sensor_id": f"sensor-{sensor}",
-            "at": written(BEGIN + timedelta(seconds=max(0, second - late))),
+            "at": json_time(BEGIN + timedelta(seconds=max(0, second - late))),
             "celsius": round(20 + sensor % 10 + 5 * math.sin(second / 600) + chance.gauss(0, 0.5), 2),
         }
         yield Event(event_id(chance), str(value["sensor_id"]), value)

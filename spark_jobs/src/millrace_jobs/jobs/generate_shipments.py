@@ -14,7 +14,7 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.jobs.generate_orders import order_events
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import Event, event_id, send, written
+from millrace_jobs.sending import Event, event_id, json_time, send
 
 _CARRIERS = ("ship", "train", "van")
 _SLOWEST = 3600  # seconds between an order's end and its last shipment
@@ -45,7 +45,7 @@ def shipments(seed: int, customers: int) -> Iterator[Event]:
                 "shipment_id": f"{order.key}-{number}",
                 "order_id": order.key,
                 "carrier": chance.choice(_CARRIERS),
-                "at": written(closed + timedelta(seconds=chance.randrange(_SLOWEST))),
+                "at": json_time(closed + timedelta(seconds=chance.randrange(_SLOWEST))),
             }
             yield Event(event_id(chance), str(value["shipment_id"]), value)
 

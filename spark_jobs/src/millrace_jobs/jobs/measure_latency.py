@@ -18,22 +18,22 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import heeding, producer_of, queue, reason
+from millrace_jobs.sending import producer_of, queue, reason, reporting_fatal
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
 
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 30
-_RUN = "canary_run"  # header: whose canary it is, for others may send to the same topic
-_WANTED = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
+_RUN = "canary_run"  # header with the id of this run: other processes may send to the same topic
+_PERCENTILES = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
 
 
 @dataclass(frozen=True)
 class Parameters:
     """Where canaries are read, how many are sent, and how often latencies are reported."""
 
-    arrives_topic: str = parameter(checks.topic_name, default="")  # unless given, where they are sent
+    arrives_topic: str = parameter(checks.topic_name, default="")  # default: the topic to which they are sent
     canaries_per_second: int = parameter(checks.at_least(1, 10_000), default=10)
     report_seconds: int = parameter(checks.at_least(1), default=60)
     missing_after_seconds: int = parameter(checks.at_least(1), default=60)
@@ -43,27 +43,31 @@ class Parameters:
 class Canaries:
     """Canaries on their way, and the latencies of the others; all times are ns of the clock of this process."""
 
-    patience: int  # ns
+    missing_after: int  # ns
     sent: dict[int, int] = field(default_factory=dict)  # number -> when
-    took: list[int] = field(default_factory=list)  # ns
+    latencies: list[int] = field(default_factory=list)  # ns
     missing: int = 0
 
     def arrived(self, number: int, now: int) -> None:
         """Count a canary as arrived; a second copy, or one already counted as missing, is ignored."""
         if (when := self.sent.pop(number, None)) is not None:
-            self.took.append(now - when)
+            self.latencies.append(now - when)
 
     def report(self, now: int) -> dict[str, float]:
         """Return the report since the last one, percentiles by nearest rank in ms, and reset the counters."""
-        gone = [number for number, when in self.sent.items() if now - when > self.patience]
-        for number in gone:
+        overdue = [number for number, when in self.sent.items() if now - when > self.missing_after]
+        for number in overdue:
             del self.sent[number]
-        self.missing += len(gone)
-        facts: dict[str, float] = {"arrived": len(self.took), "missing": len(gone), "missing_ever": self.missing}
-        if self.took:
-            facts |= {name: percentile(self.took, part) / 1e6 for name, part in _WANTED.items()}
-            facts["greatest_ms"] = max(self.took) / 1e6
-        self.took = []
+        self.missing += len(overdue)
+        facts: dict[str, float] = {
+            "arrived": len(self.latencies),
+            "missing": len(overdue),
+            "missing_ever": self.missing,
+        }
+        if self.latencies:
+            facts |= {name: percentile(self.latencies, part) / 1e6 for name, part in _PERCENTILES.items()}
+            facts["greatest_ms"] = max(self.latencies) / 1e6
+        self.latencies = []
         return facts
 
 
@@ -82,13 +86,13 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
     from millrace_jobs.topics import admin_properties
 
     sink = outputs["output"]
-    consumer = _at_the_end(Topic(parameters.arrives_topic or sink.name, sink.client))
+    consumer = _consumer_at_end(Topic(parameters.arrives_topic or sink.name, sink.client))
     producer = producer_of(sink.client, **{"linger.ms": 0})
     watch = KafkaWatch(admin_properties(sink.client), [sink.name])
     canaries = Canaries(parameters.missing_after_seconds * 10**9)
     run, errors, refused = uuid.uuid4().hex.encode(), list["KafkaError"](), list["KafkaError"]()
 
-    def heard(error: KafkaError | None, message: Message | None) -> None:
+    def on_result(error: KafkaError | None, message: Message | None) -> None:
         if error is not None:
             errors.append(error)
 
@@ -101,20 +105,20 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
             if now >= due:
                 canaries.sent[number] = now
                 try:
-                    queue(producer, sink.name, str(number), str(number), [(_RUN, run)], heard)
-                except BufferError:  # nobody takes them: this one will be missing
+                    queue(producer, sink.name, str(number), str(number), [(_RUN, run)], on_result)
+                except BufferError:  # the queue is full: this canary counts as missing
                     _LOG.debug("canary %d was not sent", number)
                 number += 1
-            heeding(lambda: producer.poll(0), heard)
-            refused += [error for error in errors if not _passes(error)]
+            reporting_fatal(lambda: producer.poll(0), on_result)
+            refused += [error for error in errors if not _is_outage(error)]
             errors.clear()
             message = consumer.poll(min(0.1, max(0.0, (due - now) / 1e9)))
             if message is not None and message.error() is None and (_RUN, run) in (message.headers() or []):
                 canaries.arrived(int(message.value() or b"-1"), time.monotonic_ns())
             if time.monotonic_ns() >= next_report:
-                _say(canaries)
+                _log_report(canaries)
                 next_report += parameters.report_seconds * 10**9
-        _say(canaries)
+        _log_report(canaries)
     finally:
         watch.close()
         consumer.close()
@@ -122,7 +126,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
         raise JobError(f"topic {sink.name}: a canary was refused: {reason(refused)}")
 
 
-def _passes(error: KafkaError) -> bool:
+def _is_outage(error: KafkaError) -> bool:
     """Tell whether the error is an outage of brokers, which ends by itself, and not a refusal."""
     from confluent_kafka import KafkaError as Known
 
@@ -130,11 +134,11 @@ def _passes(error: KafkaError) -> bool:
     return error.retriable() or error.code() in away
 
 
-def _say(canaries: Canaries) -> None:
+def _log_report(canaries: Canaries) -> None:
     _LOG.info("latency %s", json.dumps(canaries.report(time.monotonic_ns()), sort_keys=True))
 
 
-def _at_the_end(topic: Topic) -> Consumer:
+def _consumer_at_end(topic: Topic) -> Consumer:
     """Return a consumer that reads from the end of a topic, in no group."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -143,18 +147,18 @@ def _at_the_end(topic: Topic) -> Consumer:
     settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0, "fetch.wait.max.ms": 10}
     consumer = Consumer({**admin_properties(topic.client), **settings})
     try:
-        numbers = consumer.list_topics(topic.name, timeout=_ANSWER_SECONDS).topics[topic.name].partitions
-        ends = [
+        partitions = consumer.list_topics(topic.name, timeout=_ANSWER_SECONDS).topics[topic.name].partitions
+        positions = [
             TopicPartition(topic.name, number, consumer.get_watermark_offsets(
                 TopicPartition(topic.name, number), timeout=_ANSWER_SECONDS)[1])
-            for number in numbers
+            for number in partitions
         ]  # fmt: skip
-        consumer.assign(ends)
+        consumer.assign(positions)
     except KafkaException as error:
         consumer.close()
-        why, passes = error.args[0].str(), _passes(error.args[0])
-        advice = "the brokers give no answer, so start it again" if passes else "let this user read it"
-        raise JobError(f"topic {topic.name}: cannot be read ({why}); {advice}") from None
+        cause = error.args[0]
+        advice = "start the job again once brokers answer" if _is_outage(cause) else "grant this user READ on it"
+        raise JobError(f"topic {topic.name}: cannot be read ({cause.str()}); {advice}") from None
     return consumer
 
 

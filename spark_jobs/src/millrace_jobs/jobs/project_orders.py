@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# What the last event that says it says.
+# Columns with the value of the last event that sets it: column of the table -> column of the event.
 _LAST = {"status": "event", "customer": "customer", "amount_cents": "amount_cents"}
 
 
@@ -25,12 +25,12 @@ def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
     in several partitions. If two have the same count, as after a restart of a producer, the later record of a
     partition wins.
     """
-    last = []
-    for name, said in _LAST.items():
-        by = F.when(F.col(said).isNotNull(), F.struct("sequence", "record.offset"))
-        last += [F.max_by(said, by).alias(name), F.max(by)["sequence"].alias(f"{name}_sequence")]
+    aggregates = []
+    for name, source_column in _LAST.items():
+        order = F.when(F.col(source_column).isNotNull(), F.struct("sequence", "record.offset"))
+        aggregates += [F.max_by(source_column, order).alias(name), F.max(order)["sequence"].alias(f"{name}_sequence")]
     return input.groupBy("order_id").agg(
-        *last,
+        *aggregates,
         F.count(F.lit(1)).alias("events"),
         F.min("at").alias("created_at"),
         F.max("at").alias("changed_at"),

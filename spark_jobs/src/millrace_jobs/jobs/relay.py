@@ -18,7 +18,7 @@ def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
 
 
 JOB = Job(
-    summary="send the records of a topic on to another, as they are",
+    summary="copy the records of a topic to another, unchanged",
     inputs=(KafkaSource(ANYTHING),),
     outputs=(KafkaSink(ANYTHING),),
     transform=transform,
