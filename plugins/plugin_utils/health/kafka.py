@@ -54,16 +54,16 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
     """
     if not hosts:
         return [], []
-    found, leaders, problems, rows = (
+    registered, leaders, problems, rows = (
         cluster.get("brokers", {}),
         cluster.get("leaders", {}),
         list(cluster.get("problems", ["Kafka: no answer"])),
         [],
     )
-    held = cluster.get("replicas", {})
-    asked = {name for broker in found.values() for name in broker}
+    replica_counts = cluster.get("replicas", {})
+    asked_listeners = {name for broker in registered.values() for name in broker}
     for host, facts in hosts.items():
-        broker = found.get(str(facts["broker_id"]))
+        broker = registered.get(str(facts["broker_id"]))
         if broker is None:
             rows.append((facts["broker_id"], host, "-", "not registered", "-", "-"))
             continue
@@ -73,25 +73,25 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
                 f"sets {facts['rack']}"
             )
         for name, endpoint in facts["listeners"].items():
-            if name in asked and broker.get(name) != endpoint:
+            if name in asked_listeners and broker.get(name) != endpoint:
                 problems.append(
                     f"broker {facts['broker_id']} ({host}) advertises {name} as {broker.get(name)}, "
                     f"but the inventory sets {endpoint}"
                 )
         endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
         number = str(facts["broker_id"])
-        rows.append((number, host, broker["rack"], endpoints, leaders.get(number, 0), held.get(number, "?")))
+        rows.append((number, host, broker["rack"], endpoints, leaders.get(number, 0), replica_counts.get(number, "?")))
     for number, replicas in cluster.get("undeclared", {}).items():
-        broker = found.get(number, {})
-        there = " ".join(f"{name}://{broker[name]}" for name in broker if name != "rack")
+        broker = registered.get(number, {})
+        endpoints_text = " ".join(f"{name}://{broker[name]}" for name in broker if name != "rack")
         if broker:
-            rows.append((number, "-", broker["rack"], there, leaders.get(number, 0), replicas))
-        problems.append(undeclared_broker(number, there, replicas))
+            rows.append((number, "-", broker["rack"], endpoints_text, leaders.get(number, 0), replicas))
+        problems.append(undeclared_broker(number, endpoints_text, replicas))
     problems += outside(hosts, cluster) + unused(hosts, cluster) + throttled(cluster)
-    total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
+    total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(registered), 1)
     most = max(leaders.values(), default=0)
     skew = f"{most / share:.2f}" if share else "-"
-    if share and most > SKEW * share and most - share > max(len(hosts), len(found)):
+    if share and most > SKEW * share and most - share > max(len(hosts), len(registered)):
         problems.append(
             f"leaders are skewed: one broker leads {most} of {total} partitions. Kafka corrects this in a few "
             "minutes, kafka-leader-election.sh at once; if neither does, run reassign.yml -e leaders=true"
@@ -100,15 +100,16 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         "Kafka",
         *table(("id", "broker", "rack", "listeners", "leads", "holds"), rows),
         f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
-        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is balanced){uneven(held)}",
+        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is balanced)"
+        f"{uneven(replica_counts)}",
     ], problems
 
 
-def uneven(held: Mapping[str, int]) -> str:
+def uneven(replica_counts: Mapping[str, int]) -> str:
     """Return the skew of replicas over brokers and the command that balances them, or '' if no broker is skewed."""
-    share = sum(held.values()) / max(1, len(held))
-    most = max(held.values(), default=0)
-    if most <= SKEW * share or most - share <= len(held):
+    share = sum(replica_counts.values()) / max(1, len(replica_counts))
+    most = max(replica_counts.values(), default=0)
+    if most <= SKEW * share or most - share <= len(replica_counts):
         return ""
     command = f"run reassign.yml -e rebalance=true {LIMIT} to balance them, as far as racks permit"
     return f"; replica skew {most / share:.2f}: {command}"
@@ -116,10 +117,10 @@ def uneven(held: Mapping[str, int]) -> str:
 
 def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
     """Return a problem if brokers have no replicas while others have enough for all: Kafka does not move any itself."""
-    held = cluster.get("replicas", {})
+    replica_counts = cluster.get("replicas", {})
     names = names_of(hosts)
-    empty = sorted((number for number in names if held.get(number) == 0), key=int)
-    if not empty or sum(held.values()) < len(held):
+    empty = sorted((number for number in names if replica_counts.get(number) == 0), key=int)
+    if not empty or sum(replica_counts.values()) < len(replica_counts):
         return []
     empty_brokers = ", ".join(f"broker {number} ({names[number]})" for number in empty)
     verb = "has" if len(empty) == 1 else "have"
@@ -133,18 +134,18 @@ def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
     """Return brokers that run with all their disks and yet have replicas out of sync, and what to do if that lasts."""
     failed = {str(log_dir["broker"]) for log_dir in cluster.get("log_dirs", []) if log_dir["given_up"]}
     names = names_of(hosts)
-    found = {n: count for n, count in cluster.get("out_of_sync", {}).items() if n in names and n not in failed}
-    told = [
+    out_of_sync = {n: count for n, count in cluster.get("out_of_sync", {}).items() if n in names and n not in failed}
+    problems = [
         f"broker {number} ({names[number]}) runs, but its replicas of {count} partitions are out of sync. It catches "
         f"up by itself; if the number does not fall for minutes, run restart.yml -l {names[number]} "
         "(docs/reliability.md)"
-        for number, count in found.items()
+        for number, count in out_of_sync.items()
     ]
-    several = (
+    advice = (
         "several brokers stay out of sync: if the gate refuses to restart each because of the others, swap two "
         "followers of each partition with kafka-reassign-partitions.sh; that needs no restart (docs/reliability.md)"
     )
-    return [*told, *([several] if len(told) > 1 else [])]
+    return [*problems, *([advice] if len(problems) > 1 else [])]
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:
@@ -171,29 +172,29 @@ def throttled(cluster: Mapping[str, Any]) -> list[str]:
 
 def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
     """Return the problem of a broker id that no host of the inventory has, and what to do."""
-    back = "add its host to the group kafka again"
-    move = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
+    add_again = "add its host to the group kafka again"
+    drain = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
     if not endpoints:
         return (
             f"broker {number} is neither in the inventory nor registered, but {replicas} partitions have a replica "
-            f"on it: {back}, or {move}"
+            f"on it: {add_again}, or {drain}"
         )
     what = f"broker {number} is registered ({endpoints}) but not in the inventory"
     if replicas:
-        return f"{what}, and has {replicas} replicas: {back}; or {move}, then stop and disable its kafka.service"
-    return f"{what}, and has no replicas: stop and disable its kafka.service, or {back}"
+        return f"{what}, and has {replicas} replicas: {add_again}; or {drain}, then stop and disable its kafka.service"
+    return f"{what}, and has no replicas: stop and disable its kafka.service, or {add_again}"
 
 
 def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
     """Return leaders, replicas and bytes by rack, if there are several racks; never a problem."""
-    found = by_rack(cluster) if hosts else {}
-    if len(found) < 2:
+    facts_by_rack = by_rack(cluster) if hosts else {}
+    if len(facts_by_rack) < 2:
         return [], []
     rows = [
-        (rack, one["brokers"], one["leaders"], one["replicas"], readable_size(one["bytes"]))
-        for rack, one in found.items()
+        (rack, facts["brokers"], facts["leaders"], facts["replicas"], readable_size(facts["bytes"]))
+        for rack, facts in facts_by_rack.items()
     ]
-    return ["Racks", *table(("rack", "brokers", "leads", "holds", "bytes"), rows), *uneven_racks(found)], []
+    return ["Racks", *table(("rack", "brokers", "leads", "holds", "bytes"), rows), *uneven_racks(facts_by_rack)], []
 
 
 def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -201,8 +202,8 @@ def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     Brokers without a rack are left out.
     """
-    held = bytes_of(cluster)
-    found: dict[str, dict[str, Any]] = {}
+    bytes_by_broker = bytes_of(cluster)
+    racks_found: dict[str, dict[str, Any]] = {}
     members: dict[str, list[str]] = {}
     for number, broker in cluster.get("brokers", {}).items():
         if broker["rack"] is not None:
@@ -211,33 +212,33 @@ def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         counts = {
             name: sum(cluster.get(name, {}).get(number, 0) for number in numbers) for name in ("leaders", "replicas")
         }
-        known = all(number in held for number in numbers)
-        found[rack] = {
+        all_known = all(number in bytes_by_broker for number in numbers)
+        racks_found[rack] = {
             "brokers": len(numbers),
             **counts,
-            "bytes": sum(held[number] for number in numbers) if known else None,
+            "bytes": sum(bytes_by_broker[number] for number in numbers) if all_known else None,
         }
-    return found
+    return racks_found
 
 
 def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
     """Return the bytes in all log dirs of each broker that reported them, by broker id (as text)."""
-    found: Counter[str] = Counter()
-    for one in cluster.get("log_dirs") or ():
-        found[str(one["broker"])] += one["bytes"]
-    return dict(found)
+    totals: Counter[str] = Counter()
+    for log_dir in cluster.get("log_dirs") or ():
+        totals[str(log_dir["broker"])] += log_dir["bytes"]
+    return dict(totals)
 
 
-def uneven_racks(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the rack with far more than its share of leaders and the command that balances them, if there is one."""
-    brokers, total = (sum(one[name] for one in found.values()) for name in ("brokers", "leaders"))
-    shares = {rack: total * one["brokers"] / brokers for rack, one in found.items()}
-    most = max(found, key=lambda rack: found[rack]["leaders"] / max(1, shares[rack]))
-    led, share = found[most]["leaders"], shares[most]
-    if led <= RACK_SKEW * share or led - share <= brokers:
+    brokers, total = (sum(facts[name] for facts in facts_by_rack.values()) for name in ("brokers", "leaders"))
+    shares = {rack: total * facts["brokers"] / brokers for rack, facts in facts_by_rack.items()}
+    busiest = max(facts_by_rack, key=lambda rack: facts_by_rack[rack]["leaders"] / max(1, shares[rack]))
+    leaders, share = facts_by_rack[busiest]["leaders"], shares[busiest]
+    if leaders <= RACK_SKEW * share or leaders - share <= brokers:
         return []
     return [
-        f"  leader skew {led / share:.2f} in rack {most}: run reassign.yml -e leaders=true if Kafka's own "
+        f"  leader skew {leaders / share:.2f} in rack {busiest}: run reassign.yml -e leaders=true if Kafka's own "
         "election does not correct it"
     ]
 
@@ -248,7 +249,7 @@ ALIKE = 1.1
 """File systems whose sizes differ by no more than this factor should hold the same."""
 NEAR = 0.01
 """How far free bytes of one file system may differ between two questions, as a fraction of its size."""
-SHOWN = 3
+NAMED_PARTITIONS = 3
 
 Devices = Mapping[tuple[str, str], int]
 """The device of each log dir that a host reported, by broker id (as text) and log dir."""
@@ -260,19 +261,19 @@ def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mappi
     Skew is no problem; a full disk is one, reported in the section on disks. There is no section without an answer.
     """
     names = names_of(hosts)
-    shown = {*names, *cluster.get("undeclared", {})}
+    broker_ids = {*names, *cluster.get("undeclared", {})}
     rows: list[tuple[object, ...]] = [
         (
-            one["broker"],
-            names.get(str(one["broker"]), "-"),
-            one["path"],
-            one["replicas"],
-            "offline" if one["given_up"] else readable_size(one["bytes"]),
+            log_dir["broker"],
+            names.get(str(log_dir["broker"]), "-"),
+            log_dir["path"],
+            log_dir["replicas"],
+            "offline" if log_dir["given_up"] else readable_size(log_dir["bytes"]),
         )
-        for one in cluster.get("log_dirs", ())
-        if str(one["broker"]) in shown
+        for log_dir in cluster.get("log_dirs", ())
+        if str(log_dir["broker"]) in broker_ids
     ]
-    silent = {number: why for number, why in cluster.get("silent", {}).items() if number in shown}
+    silent = {number: why for number, why in cluster.get("silent", {}).items() if number in broker_ids}
     rows += [(number, names.get(number, "-"), "?", "?", "?") for number in silent]
     problems = [f"{broker_name(number, names)} does not list its log dirs: {why}" for number, why in silent.items()]
     problems += strays(names, cluster)
@@ -291,36 +292,36 @@ def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[s
 
     `rebalance` balances the number of replicas, so it does not help if the fullest broker has no more than others.
     """
-    held = bytes_of(cluster)
-    if len(held) < 2 or not sum(held.values()):
+    bytes_by_broker = bytes_of(cluster)
+    if len(bytes_by_broker) < 2 or not sum(bytes_by_broker.values()):
         return []
-    fullest = max(held, key=lambda number: held[number])
-    skew, too_much = skewed(list(held.values()))
+    fullest = max(bytes_by_broker, key=lambda number: bytes_by_broker[number])
+    skew, too_much = skewed(list(bytes_by_broker.values()))
     text = f"  bytes skew {skew:.2f} over brokers (1.00 is balanced)"
     if not too_much:
         return [text]
-    replicas = {number: cluster.get("replicas", {}).get(number, 0) for number in held}
-    more = replicas[fullest] - sum(replicas.values()) / len(replicas) > 1
-    mend = f"run reassign.yml -e rebalance=true {LIMIT} to balance them, as far as racks permit"
-    if not more:
-        mend = (
+    replicas = {number: cluster.get("replicas", {}).get(number, 0) for number in bytes_by_broker}
+    has_more_replicas = replicas[fullest] - sum(replicas.values()) / len(replicas) > 1
+    advice = f"run reassign.yml -e rebalance=true {LIMIT} to balance them, as far as racks permit"
+    if not has_more_replicas:
+        advice = (
             "its partitions are larger, not more: run reassign.yml -e topic=<the largest> -e rebalance=true "
             f"{LIMIT} to balance one topic"
         )
-    return [f"{text}, most on {broker_name(fullest, names)}: {mend}"]
+    return [f"{text}, most on {broker_name(fullest, names)}: {advice}"]
 
 
-def over_log_dirs(names: Mapping[str, str], of: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Return the skew of bytes over the log dirs of the most skewed broker; if large, with the command for it."""
-    found = {number: skewed([one["bytes"] for one in dirs]) for number, dirs in of.items()}
-    if not found:
+    skews = {number: skewed([log_dir["bytes"] for log_dir in dirs]) for number, dirs in dirs_by_broker.items()}
+    if not skews:
         return []
-    worst = max(found, key=lambda number: found[number][0])
-    text = f"  bytes skew {found[worst][0]:.2f} over the log dirs of {broker_name(worst, names)}"
-    mended = [number for number, dirs in of.items() if found[number][1] and movable(dirs)]
-    if not mended:
+    worst = max(skews, key=lambda number: skews[number][0])
+    text = f"  bytes skew {skews[worst][0]:.2f} over the log dirs of {broker_name(worst, names)}"
+    balanceable = [number for number, dirs in dirs_by_broker.items() if skews[number][1] and movable(dirs)]
+    if not balanceable:
         return [text]
-    return [f"{text}: run reassign.yml -e disks={','.join(sorted(mended, key=int))} {LIMIT} to balance them"]
+    return [f"{text}: run reassign.yml -e disks={','.join(sorted(balanceable, key=int))} {LIMIT} to balance them"]
 
 
 def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[Mapping[str, Any]]]:
@@ -328,18 +329,18 @@ def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[M
 
     Brokers with an offline log dir are left out: they move nothing to their other log dirs.
     """
-    of: dict[str, list[Mapping[str, Any]]] = {}
-    for one in cluster.get("log_dirs") or ():
-        of.setdefault(str(one["broker"]), []).append(one)
-    found = {}
-    for number, dirs in of.items():
-        sizes = [one["size"] for one in dirs if one["size"] is not None]
-        shared = any(together(*pair, devices) for pair in combinations(dirs, 2))
-        alike = max(sizes) <= ALIKE * min(sizes) if sizes else True
-        lost = any(one["given_up"] for one in dirs)
-        if len(dirs) > 1 and alike and not shared and not lost and any(one["bytes"] for one in dirs):
-            found[number] = dirs
-    return found
+    dirs_by_broker: dict[str, list[Mapping[str, Any]]] = {}
+    for log_dir in cluster.get("log_dirs") or ():
+        dirs_by_broker.setdefault(str(log_dir["broker"]), []).append(log_dir)
+    comparable_dirs = {}
+    for number, dirs in dirs_by_broker.items():
+        sizes = [log_dir["size"] for log_dir in dirs if log_dir["size"] is not None]
+        shared = any(on_one_file_system(*pair, devices) for pair in combinations(dirs, 2))
+        same_size = max(sizes) <= ALIKE * min(sizes) if sizes else True
+        has_offline = any(log_dir["given_up"] for log_dir in dirs)
+        if len(dirs) > 1 and same_size and not shared and not has_offline and any(log_dir["bytes"] for log_dir in dirs):
+            comparable_dirs[number] = dirs
+    return comparable_dirs
 
 
 def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
@@ -352,29 +353,33 @@ def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
     }
 
 
-def together(one: Mapping[str, Any], other: Mapping[str, Any], devices: Devices) -> bool:
+def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, Any], devices: Devices) -> bool:
     """Tell whether two log dirs of a broker are on one file system: by device, else by size and free bytes.
 
     The broker writes between the two questions, so free bytes may differ a little.
     """
-    first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (one, other))
+    first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (first_dir, second_dir))
     if first is not None and second is not None:
         return first == second
-    size = one["size"]
-    return size is not None and size == other["size"] and bool(abs(one["free"] - other["free"]) <= NEAR * size)
+    size = first_dir["size"]
+    return (
+        size is not None
+        and size == second_dir["size"]
+        and bool(abs(first_dir["free"] - second_dir["free"]) <= NEAR * size)
+    )
 
 
-def skewed(held: Sequence[int]) -> tuple[float, bool]:
+def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
     """Return how many times its share the fullest holds, and whether that is far enough to act on."""
-    share = sum(held) / len(held)
-    most = max(held)
+    share = sum(amounts_held) / len(amounts_held)
+    most = max(amounts_held)
     return most / share, most > SKEW * share and most - share >= WORTH
 
 
 def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether moving a replica off the fullest log dir helps: a replica may be larger than the difference."""
-    fullest = max(dirs, key=lambda one: int(one["bytes"]))
-    gap = fullest["bytes"] - min(one["bytes"] for one in dirs)
+    fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
+    gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)
     return bool(fullest["largest"] < gap or fullest["bytes"] - fullest["largest"] >= WORTH)
 
 
@@ -383,16 +388,17 @@ def strays(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
 
     Kafka never deletes them. If a topic of that name is created again, the broker rejects its replica.
     """
-    found = []
-    for one in cluster.get("strays") or ():
-        partitions = one["partitions"]
-        more = f" and {len(partitions) - SHOWN} more, all in -e check_output=json" if len(partitions) > SHOWN else ""
-        host = names.get(str(one["broker"]))
+    problems = []
+    for stray in cluster.get("strays") or ():
+        partitions = stray["partitions"]
+        unnamed = len(partitions) - NAMED_PARTITIONS
+        more = f" and {unnamed} more, all in -e check_output=json" if unnamed > 0 else ""
+        host = names.get(str(stray["broker"]))
         stop, start = (f"{verb}.yml -l {host}" if host else f"{verb} its kafka.service" for verb in ("stop", "start"))
-        found.append(
-            f"{broker_name(one['broker'], names)} holds {len(partitions)} stray replica{'s' * (len(partitions) > 1)} "
-            f"in {one['path']} ({', '.join(partitions[:SHOWN])}{more}), {readable_size(one['bytes'])}: their topic was "
-            "deleted or reassigned while the broker or its disk was down, and Kafka keeps them. To remove them: "
-            f"{stop}, move these folders out of {one['path']}, {start}"
+        problems.append(
+            f"{broker_name(stray['broker'], names)} holds {len(partitions)} stray replica{'s' * (len(partitions) > 1)} "
+            f"in {stray['path']} ({', '.join(partitions[:NAMED_PARTITIONS])}{more}), {readable_size(stray['bytes'])}: "
+            "their topic was deleted or reassigned while the broker or its disk was down, and Kafka keeps them. To "
+            f"remove them: {stop}, move these folders out of {stray['path']}, {start}"
         )
-    return found
+    return problems

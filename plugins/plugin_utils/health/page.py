@@ -67,12 +67,12 @@ def page(
     ):
         lines += [*section[0], ""] if section[0] else []
         problems += section[1]
-    unseen = [f"{number} of {function}" for function, number in others.items() if number]
-    where = f", as far as these hosts show; not checked: {', '.join(unseen)}" if unseen else ""
+    not_checked = [f"{number} of {function}" for function, number in others.items() if number]
+    scope = f", as far as these hosts show; not checked: {', '.join(not_checked)}" if not_checked else ""
     lines.append(
-        f"HEALTHY{where}"
+        f"HEALTHY{scope}"
         if not problems
-        else f"NOT HEALTHY{where}\n" + "\n".join(f"  - {problem}" for problem in problems)
+        else f"NOT HEALTHY{scope}\n" + "\n".join(f"  - {problem}" for problem in problems)
     )
     return "\n".join(lines), problems
 
@@ -85,9 +85,9 @@ def with_timer(
     Its service runs only when the timer starts it, so it is shown only if its last run failed. A declared host that
     did not answer stays silent.
     """
-    shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
+    shown_units = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
     probe = probes.get(admin, {"silent": admin in declared})
-    answered = {**probe, "units": {**probe.get("units", {}), **shown}}
+    answered = {**probe, "units": {**probe.get("units", {}), **shown_units}}
     return {**declared, admin: declared.get(admin, NOTHING)}, {**probes, admin: answered}
 
 
@@ -110,11 +110,11 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
     if leaders > 1 or (leaders == 0 and not others):
         problems.append(f"ZooKeeper ensemble has {leaders} leaders")
     for host in hosts:
-        if more := probes.get(host, {}).get("zookeeper_undeclared"):
+        if undeclared := probes.get(host, {}).get("zookeeper_undeclared"):
             problems.append(
-                f"ZooKeeper on {host}, the leader, serves {more} server{'s' if more > 1 else ''} that the inventory "
-                f"does not have: stop and disable zookeeper.service there, or add the host to the group zookeeper "
-                f"again (`ss -tn` on {host} shows the connections)"
+                f"ZooKeeper on {host}, the leader, serves {undeclared} server{'s' if undeclared > 1 else ''} that the "
+                "inventory does not have: stop and disable zookeeper.service there, or add the host to the group "
+                f"zookeeper again (`ss -tn` on {host} shows the connections)"
             )
     return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
 
@@ -177,12 +177,12 @@ def certificates_section(certificates: Certificates, now: datetime) -> Section:
     """Return the days to expiry of each certificate, and ports that serve another one than the file on their host."""
     rows, problems = [], [*certificates.answer.get("problems", [])]
     for host, answer in certificates.answer.get("hosts", {}).items():
-        for name, held in answer["held"].items():
-            left = (datetime.fromisoformat(held["until"]).replace(tzinfo=UTC) - now).days
-            rows.append((host, name, held["subject"], held["until"], left))
-            if left < certificates.days:
+        for name, certificate in answer["held"].items():
+            days_left = (datetime.fromisoformat(certificate["until"]).replace(tzinfo=UTC) - now).days
+            rows.append((host, name, certificate["subject"], certificate["until"], days_left))
+            if days_left < certificates.days:
                 problems.append(
-                    f"certificate {name} of {host} expires on {held['until']}, in {left} days "
+                    f"certificate {name} of {host} expires on {certificate['until']}, in {days_left} days "
                     f"(at least {certificates.days} required)"
                 )
     problems += [
@@ -217,7 +217,7 @@ def as_json(
     subject, until}]}. Unknown values are null.
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
-    held = ((certificates or Certificates()).answer.get("hosts") or {}).items()
+    certificates_by_host = ((certificates or Certificates()).answer.get("hosts") or {}).items()
     return json.dumps(
         {
             "healthy": not problems,
@@ -240,7 +240,7 @@ def as_json(
             ],
             "certificates": [
                 {"host": host, "name": name, "subject": certificate["subject"], "until": certificate["until"]}
-                for host, answer in held
+                for host, answer in certificates_by_host
                 for name, certificate in answer["held"].items()
             ],
         }
