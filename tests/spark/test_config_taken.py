@@ -67,7 +67,7 @@ def test_values_that_are_given_are_taken() -> None:
     ("content", "problem"),
     [
         (b'{"checkpoint": "/c",\n}', "line 2: is not JSON"),
-        (b"[1]", "holds a list; write one JSON object"),
+        (b"[1]", "contains a list; write one JSON object"),
         (b'{"checkpoint": "\xff"}', "is not UTF-8 text; save it as UTF-8"),
         (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is set more than once; keep one"),
         (b"[" * 100_000 + b"]" * 100_000, "is nested too deeply to be read; write one JSON object"),

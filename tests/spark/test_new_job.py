@@ -10,7 +10,7 @@ import millrace_jobs.jobs
 import pytest
 from millrace_jobs.config import JOBS
 from millrace_jobs.errors import JobError
-from millrace_jobs.job import discovered
+from millrace_jobs.job import discover_jobs
 from millrace_jobs.new_job import new_job
 from pyspark.sql import SparkSession
 
@@ -39,7 +39,7 @@ def test_two_files_are_enough(
     module, test = new_job("shout_lines", checkout)
     monkeypatch.setattr(millrace_jobs.jobs, "__path__", [*millrace_jobs.jobs.__path__, str(module.parent)])
     try:
-        found = discovered()
+        found = discover_jobs()
         assert found.keys() == {*JOBS, "shout_lines"}
         monkeypatch.setitem(JOBS, "shout_lines", found["shout_lines"])
         tests = module_of(test)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from millrace_jobs.errors import JobError
-from millrace_jobs.positions import Range, between, check_sink, ranges_of, unapplied
+from millrace_jobs.positions import Range, check_sink, in_ranges, ranges_of, unapplied
 from pyspark.sql import SparkSession
 
 
@@ -99,6 +99,6 @@ def test_a_batch_that_is_wanted_whole_stays_as_it_is(spark: SparkSession) -> Non
     columns = "record struct<topic:string,partition:int,offset:bigint>"
     batch = spark.createDataFrame([(("t", 0, offset),) for offset in range(4, 9)], columns)
     whole = {("t", 0): Range(4, 9)}
-    assert between(batch, whole, whole) is batch
-    left = between(batch, {("t", 0): Range(6, 9)}, whole)
+    assert in_ranges(batch, whole, whole) is batch
+    left = in_ranges(batch, {("t", 0): Range(6, 9)}, whole)
     assert [row.record.offset for row in left.collect()] == [6, 7, 8]

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from millrace_jobs.cli import main
 from millrace_jobs.config import parse
 from millrace_jobs.groups import GroupCommitter
-from millrace_jobs.lease import held
+from millrace_jobs.lease import lock
 from millrace_jobs.positions import has_begun
 from millrace_jobs.reposition import finish
 from millrace_jobs.starts import stored_start
@@ -165,7 +165,7 @@ def test_a_running_job_keeps_its_checkpoint(
     data = {**configured(broker, checkpoint, input_topic=topics[0], output_topic=topics[1]), "spark": {"spark.x": 1}}
     file.write_text(json.dumps(data))
     refused = f"checkpoint: a process uses {checkpoint}; stop the job first\n"
-    with held(str(checkpoint)):
+    with lock(str(checkpoint)):
         status, lines, problem = said(capsys, file, "--to-latest", "--apply")
         assert (status, len(lines), problem) == (1, 4, refused)
         assert main(["relay", "--config", str(file)]) == 1

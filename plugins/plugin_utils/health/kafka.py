@@ -246,9 +246,9 @@ def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
 WORTH = 2**30
 """The least excess, in bytes, that is worth a copy."""
 ALIKE = 1.1
-"""File systems whose sizes differ by no more than this factor should hold the same."""
+"""File systems whose sizes differ by no more than this factor should contain equal amounts."""
 NEAR = 0.01
-"""How far free bytes of one file system may differ between two questions, as a fraction of its size."""
+"""How far free bytes of one file system may differ between two reports, as a fraction of its size."""
 NAMED_PARTITIONS = 3
 
 Devices = Mapping[tuple[str, str], int]

@@ -79,12 +79,12 @@ def survival(layout: Layout) -> list[Row]:
     rows += _networks(layout)
     rows += [
         outcome.of(
-            f"{one} + {other}",
+            f"{first} + {second}",
             "pair",
-            frozenset({one, other}),
-            tuple(sorted((shapes[one], shapes[other]), key=_by_function)),
+            frozenset({first, second}),
+            tuple(sorted((shapes[first], shapes[second]), key=_by_function)),
         )
-        for one, other in combinations(names, 2)
+        for first, second in combinations(names, 2)
     ]
     return rows
 

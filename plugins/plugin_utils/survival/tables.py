@@ -70,11 +70,11 @@ def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, 
     for functions in dict.fromkeys(row.functions for row in members):
         wanted = {row.failure for row in members if row.functions == functions}
         same_functions = [row for row in pairs if row.functions == functions]
-        one, other = (NOUNS[function] for function in functions)
+        noun, other_noun = (NOUNS[function] for function in functions)
         all_of_them, two_of_them = (
-            (f"any two {one}s", f"two {one}s")
-            if one == other
-            else (f"any {one} and any {other}", f"a {one} and a {other}")
+            (f"any two {noun}s", f"two {noun}s")
+            if noun == other_noun
+            else (f"any {noun} and any {other_noun}", f"a {noun} and a {other_noun}")
         )
         if name := _exact(wanted, same_functions, all_of_them, two_of_them):
             yield name, [row for row in same_functions if row.failure in wanted]
@@ -83,10 +83,10 @@ def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, 
             same_place = [row for row in same_functions if row.datacenters == places]
             matching, two_of_them = (
                 {row.failure for row in same_place} & wanted,
-                f"a {one} of {places[0]} and {'one' if one == other else f'a {other}'} of {places[1]}",
+                f"a {noun} of {places[0]} and {'one' if noun == other_noun else f'a {other_noun}'} of {places[1]}",
             )
-            if one == other and places[0] == places[1]:
-                two_of_them = f"two {one}s of {places[0]}"
+            if noun == other_noun and places[0] == places[1]:
+                two_of_them = f"two {noun}s of {places[0]}"
             covered = sorted((row for row in same_place if row.failure in matching), key=lambda row: row.failure)
             if name := _exact(matching, same_place, two_of_them, two_of_them):
                 yield name, covered

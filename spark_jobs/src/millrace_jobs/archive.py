@@ -26,7 +26,7 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.parts import FileSink
 from millrace_jobs.paths import exists
-from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
+from millrace_jobs.positions import Place, Range, check_sink, in_ranges, ranges_of, start_offsets, unapplied
 from millrace_jobs.topics import topic_id
 
 _LOG = logging.getLogger(__name__)
@@ -117,11 +117,11 @@ class Archive:
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Store the records of a batch that the directory does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
-        remaining = unapplied(ranges, self._stored_offsets(), began_at(self.checkpoint), self.query, "archive")
+        remaining = unapplied(ranges, self._stored_offsets(), start_offsets(self.checkpoint), self.query, "archive")
         if not remaining:
             _LOG.info("%s: the archive already contains this batch", self.query)
             return
-        decoded = codec.decode(between(batch, remaining, ranges), self.contract)
+        decoded = codec.decode(in_ranges(batch, remaining, ranges), self.contract)
         dead = self._write(decoded, self._staged)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)

@@ -76,7 +76,7 @@ def kind(value: object) -> str:
     return _TYPE_NAMES.get(type(value), "null")
 
 
-def spelt_out(path: str) -> str:
+def normalized_path(path: str) -> str:
     """Return an absolute path without `.`, `..` and redundant slashes; POSIX keeps exactly two leading ones."""
     return posixpath.normpath("/" + path.lstrip("/"))
 
@@ -91,7 +91,7 @@ def absolute_path(key: str, value: object) -> Iterator[str]:
         yield f"{key}: {value!r} is not absolute; write the whole path, from /"
     elif re.search("[\0\ud800-\udfff]", value):
         yield f"{key}: {value!r} contains a character that is invalid in a path; remove it"
-    elif spelt_out(value) == "/":
+    elif normalized_path(value) == "/":
         yield f"{key}: {value!r} is the root directory; give a directory of its own"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from millrace_jobs import checks
 from millrace_jobs.ends import REAL_TIME, Database, Directory, Input, Topic
 from millrace_jobs.errors import ConfigError
-from millrace_jobs.job import Job, discovered
+from millrace_jobs.job import Job, discover_jobs
 from millrace_jobs.parts import KafkaSource, number, properties
 
 # Without an interval an idle query polls continuously, which costs a good part of a core.
@@ -25,7 +25,7 @@ TRIGGER_INTERVAL = "1 second"
 CHECKPOINT_INTERVAL = "5 seconds"
 _SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
 _FEEDS_ITSELF = "so the job would feed itself; give another"
-JOBS: dict[str, Job] = discovered()
+JOBS: dict[str, Job] = discover_jobs()
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def load(job: str, file: Path) -> Config:
     except ValueError:  # https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
         raise ConfigError([f"{file}: contains a number with too many digits; give a smaller one"]) from None
     if not isinstance(data, dict):
-        raise ConfigError([f"{file}: holds {checks.kind(data)}; write one JSON object"])
+        raise ConfigError([f"{file}: contains {checks.kind(data)}; write one JSON object"])
     lines = [f"{name}: is set more than once; keep one" for name in repeated] + problems(job, data)
     if lines:
         raise ConfigError([f"{file}: {problem}" for problem in lines])
@@ -185,7 +185,7 @@ def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
         **{part.name: f"{part.name}_directory" for part in (*spec.inputs, *spec.outputs)},
     }
     paths = {
-        name: checks.spelt_out(str(data[key]))
+        name: checks.normalized_path(str(data[key]))
         for name, key in keys.items()
         if key in data and not list(checks.absolute_path(key, data[key]))
     }

@@ -93,7 +93,7 @@ class Job:
         return self.parameters(**{item.name: data[item.name] for item in fields(self.parameters) if item.name in data})
 
 
-def discovered() -> dict[str, Job]:
+def discover_jobs() -> dict[str, Job]:
     """Return each module of `millrace_jobs.jobs` with its `JOB`: to add a job is to add its file."""
     package = importlib.import_module("millrace_jobs.jobs")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))

@@ -63,8 +63,8 @@ def await_end(
     `ending`, or `stopping` without it, is set, which ends the waits inside batches.
 
     Raises:
-        Away: a query failed because brokers did not answer. JobError: a query failed, the message is its cause; or a
-        topic was recreated.
+        BrokersUnavailable: a query failed because brokers did not answer.
+        JobError: a query failed, the message is its cause; or a topic was recreated.
     """
     queries, recreated = [run.query for run in running], watch.recreated if watch is not None else []
     while all(query.isActive for query in queries) and not recreated and not stopping.wait(_POLL_SECONDS):

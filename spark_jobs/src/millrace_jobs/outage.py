@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.5
 class KafkaWatch:
     """Asks the brokers for topics at intervals, in a thread of its own.
 
-    `silent` while there is no answer; `anew` are topics that were deleted and recreated since they were first seen.
+    `silent` while there is no answer; `recreated` are topics that got another id since they were first seen.
     """
 
     def __init__(

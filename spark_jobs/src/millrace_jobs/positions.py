@@ -38,7 +38,7 @@ def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
     """
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
-    first = _planned(folder / "offsets" / str(batch - 1)) if batch > 0 else began_at(checkpoint)
+    first = _planned(folder / "offsets" / str(batch - 1)) if batch > 0 else start_offsets(checkpoint)
     ranges = {place: Range(first.get(place, 0), end) for place, end in until.items()}
     return {place: range_ for place, range_ in ranges.items() if range_.first < range_.until}
 
@@ -86,8 +86,8 @@ def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: 
     Raises:
         JobError: it was emptied, or restored to an older state.
     """
-    finished = {place: Range(at, at) for place, at in planned_until(checkpoint).items()}
-    unapplied(finished, applied, began_at(checkpoint), query, sink)
+    finished = {place: Range(at, at) for place, at in next_offsets(checkpoint).items()}
+    unapplied(finished, applied, start_offsets(checkpoint), query, sink)
 
 
 def has_begun(checkpoint: str) -> bool:
@@ -95,7 +95,7 @@ def has_begun(checkpoint: str) -> bool:
     return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
 
 
-def began_at(checkpoint: str) -> dict[Place, int]:
+def start_offsets(checkpoint: str) -> dict[Place, int]:
     """Return the offsets at which the query began, which Spark keeps for good; later partitions began at 0."""
     offsets: dict[Place, int] = {}
     for file in sorted(Path(checkpoint).glob("sources/*/0")):
@@ -103,16 +103,16 @@ def began_at(checkpoint: str) -> dict[Place, int]:
     return offsets
 
 
-def planned_until(checkpoint: str) -> dict[Place, int]:
+def next_offsets(checkpoint: str) -> dict[Place, int]:
     """Return where a query continues: after its last finished batch, else where it began; {} without a checkpoint."""
     folder = Path(checkpoint)
     finished = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
     if finished:
         return _planned(folder / "offsets" / str(max(finished)))
-    return began_at(checkpoint)
+    return start_offsets(checkpoint)
 
 
-def between(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Place, Range]) -> DataFrame:
+def in_ranges(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Place, Range]) -> DataFrame:
     """Return the records of these ranges, from a batch that was planned to hold `planned`.
 
     A partition that is needed completely is not filtered: offsets in a query are code that Spark compiles for each

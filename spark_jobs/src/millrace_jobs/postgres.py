@@ -119,7 +119,7 @@ def apply(
     """Write rows, the ranges that they come from and the counts of dead letters, in one transaction.
 
     Raises:
-        Moved: the positions are no longer `held`; nothing was written.
+        Moved: the positions are no longer those `expected`; nothing was written.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))

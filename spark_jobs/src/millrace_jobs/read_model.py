@@ -14,7 +14,7 @@ from millrace_jobs import codec, io, postgres, schema_versions
 from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Database, Topic
 from millrace_jobs.parts import PostgresSink
-from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
+from millrace_jobs.positions import Place, Range, check_sink, in_ranges, ranges_of, start_offsets, unapplied
 from millrace_jobs.topics import topic_id
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ class ReadModel:
 
     def _apply(self, batch: DataFrame, ranges: Mapping[Place, Range]) -> bool:
         stored = postgres.applied(self._connected(), self.query)
-        remaining = unapplied(ranges, stored, began_at(self.checkpoint), self.query)
+        remaining = unapplied(ranges, stored, start_offsets(self.checkpoint), self.query)
         if not remaining:
             _LOG.info("%s: the database already contains this batch", self.query)
             return True
-        decoded = codec.decode(between(batch, remaining, ranges), self.contract)
+        decoded = codec.decode(in_ranges(batch, remaining, ranges), self.contract)
         rows, dead = self._rows(decoded)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)

@@ -18,7 +18,7 @@ from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
 from millrace_jobs.paths import exists
-from millrace_jobs.positions import has_begun, planned_until
+from millrace_jobs.positions import has_begun, next_offsets
 
 _LOG = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
             sink's position, or no broker answers.
     """
     moves_by_input: dict[str, list[Move]] = {}
-    current = planned_until(checkpoints(config)[0])
+    current = next_offsets(checkpoints(config)[0])
     for name, source in config.inputs.items():
         if not source.topics:
             continue

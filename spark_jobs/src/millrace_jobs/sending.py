@@ -43,7 +43,7 @@ def event_id(chance: random.Random) -> str:
 
 
 def json_time(moment: datetime) -> str:
-    """Return a time as JSON holds it: UTC, milliseconds."""
+    """Return a time as text for JSON: UTC, milliseconds."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -60,7 +60,7 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
 def queue(
     producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, on_result: OnResult
 ) -> None:
-    """Queue a record; `heard` gets its result, also if the client refuses it at once.
+    """Queue a record; `on_result` gets its result, also if the client refuses it at once.
 
     The client does so for a record that is too large, and for a topic that brokers have reported as missing or
     forbidden.
@@ -80,7 +80,7 @@ def queue(
 
 
 def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
-    """Run poll() or flush(); pass a fatal error, after which the producer sends nothing more, to `heard`.
+    """Run poll() or flush(); pass a fatal error, after which the producer sends nothing more, to `on_result`.
 
     Both raise it, for instance if the user has no WRITE permission. Their callbacks run with that exception pending, so
     they must only take notes: any call of the library from there fails with a SystemError.

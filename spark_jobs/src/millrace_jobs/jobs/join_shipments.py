@@ -1,4 +1,4 @@
-"""Join closed orders with their shipments: one row for each shipment, and one for an order without any in time."""
+"""Join closed orders with their shipments: a row for each shipment, and one for an order without a shipment in time."""
 
 from __future__ import annotations
 
