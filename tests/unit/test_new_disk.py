@@ -96,7 +96,7 @@ def test_a_silence_is_waited_out(
     with monkeypatch.context() as patch:
         patch.setattr(Admin, "metadata", nobody)
         going = log_dir(new=new, question="wait", pause=1, waited=going["waited"])["waiting"]
-    assert going["what"] == ["nobody answers: no answer"]
+    assert going["what"] == ["no broker answers: no answer"]
     failed.behind = set()
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
     assert (limits(failed), records(tmp_path)) == (({}, {}), [])

@@ -33,7 +33,7 @@ def test_ended_while_leaders_are_elected(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All partitions are moved by then: no run can resume or revert it."""
-    monkeypatch.setattr(Elections, "hold", lambda *_: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(Elections, "elect", lambda *_: signal.raise_signal(signal.SIGTERM))
     code, said = once()
     assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
     assert "STOPPED: all partitions are moved, and nothing is left to resume or to revert" in said, said

@@ -76,7 +76,7 @@ def test_a_part_that_begins_while_nobody_answers(
     going = reassign(pause=1, **asked)["waiting"]
     deafness(True)
     silent = reassign(pause=10, waited=going["waited"], **asked)["waiting"]
-    assert silent["what"] == ["nobody answers: no answer within 7 s"]
+    assert silent["what"] == ["no broker answers: no answer within 7 s"]
     assert {**silent["waited"], "silent": 0.0} == going["waited"]
     deafness(False)
     six.stuck, six.looks = set(), 0
@@ -95,5 +95,5 @@ def test_parts_that_all_begin_while_nobody_answers(
     begun = clock.at
     said, answer = parts(reassign, going["waited"], **asked)
     assert 60 < clock.at - begun < 80 and len(said) > 5
-    assert "reassign: no answer within 7 s, for more than 60 s; run the same again to go on" in answer["msg"]
+    assert "reassign: no answer within 7 s, for more than 60 s; run the same command again to resume" in answer["msg"]
     assert records(tmp_path) and limits(six) != ({}, {})
