@@ -58,7 +58,7 @@ options:
   members:
     description: >-
       Number of servers in the inventory. If set, servers that follow the leader in addition are counted
-      (RV(strangers)).
+      (RV(undeclared)).
     type: int
   fail: {type: bool, default: true, description: Fail if the ensemble is not healthy; otherwise only describe it.}
 extends_documentation_fragment: [millrace.kafka.waits]
@@ -120,7 +120,7 @@ problems:
   elements: str
   returned: always
   sample: []
-strangers:
+undeclared:
   description: Number of servers that follow or observe the leader in addition to O(members).
   type: int
   returned: with O(members)
@@ -166,7 +166,7 @@ def healthy(module: AnsibleModule) -> dict[str, str]:
 def undeclared(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
     """Return the number of servers that the inventory does not declare, if `members` is set."""
     servers, port, tls, members = (module.params[name] for name in ("servers", "port", "tls", "members"))
-    return {} if members is None else {"strangers": undeclared_servers(servers, port, tls, modes, members, SILENT)}
+    return {} if members is None else {"undeclared": undeclared_servers(servers, port, tls, modes, members, SILENT)}
 
 
 def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
