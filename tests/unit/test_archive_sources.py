@@ -188,7 +188,7 @@ def test_a_damaged_download_is_not_kept(tmp_path: Path, fetched: list[str]) -> N
     """The next run fetches it again."""
     (tmp_path / "a.tgz").write_text("damaged")
     url = (tmp_path / "a.tgz").as_uri()
-    with pytest.raises(ArchiveError, match="it is damaged or another release"):
+    with pytest.raises(ArchiveError, match="the archive is damaged or another release"):
         local(url, HELLO)
     assert os.listdir(tmp_path / "cache" / "millrace") == []
     (tmp_path / "a.tgz").write_text("hello")
