@@ -172,7 +172,7 @@ def test_an_archive_that_was_cut_before_its_checksum_was_taken(tmp_path: Path) -
         assert problems[0].message.startswith(
             f"{tmp_path / name}: has the declared SHA-512, but cannot be read as an archive ("
         )
-        assert problems[0].advice == "fetch it again, and take the checksum from where it is published"
+        assert problems[0].advice == "fetch it again, and copy the checksum from its publisher"
 
 
 def test_an_old_client_without_tls() -> None:

@@ -28,7 +28,7 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
     ),
     "archive checksum wrong": (
         ("      vars: {kafka_log_dirs", f"      vars: {{kafka_archive_checksum: 'sha512:{'ab' * 64}', kafka_log_dirs"),
-        ["ARCHIVE group kafka/kafka_archive", "declared is abababab", "correct the checksum or the archive"],
+        ["ARCHIVE group kafka/kafka_archive", "but abababab", "correct the checksum or the archive"],
     ),
 }
 
