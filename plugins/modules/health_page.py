@@ -23,7 +23,7 @@ description:
     no function (C(groups/*.yml)) are ignored.
   - "If the variable C(check_output) is V(json), prints one line of JSON in place of the page. Unknown values are null.
     The keys are:"
-  - C(healthy); C(problems), as on the page; C(not_looked_at), the number of hosts by function that C(--limit) excluded.
+  - C(healthy); C(problems), as on the page; C(not_checked), the number of hosts by function that C(--limit) excluded.
   - C(zookeeper), the mode by host.
   - C(kafka), with C(controller), C(partitions), C(offline) and C(under_replicated); by host C(leaders) and
     C(registered); C(undeclared), the number of replicas by id of a broker that is not in the inventory; C(racks), by

@@ -12,10 +12,6 @@ WIDTH, LINES, FUNCTION = 120, 500, 60
 # Files that people write; ruff checks the lines of Python.
 WRITTEN = ("*.yml", "*.yaml", "*.md", "*.sh", "*.j2", "*.cfg", "*.toml", "*Makefile")
 CLOCKS = "promises|rotation.load"
-# Longer for good, as these tests say it, and the reason.
-EXCEPTIONS = {
-    "docs/errors.md": "made by make docs",
-}
 
 
 def texts(*kinds: str) -> Iterator[tuple[str, str]]:
@@ -25,11 +21,6 @@ def texts(*kinds: str) -> Iterator[tuple[str, str]]:
         path = ROOT / name
         if any(fnmatch(name, kind) for kind in kinds) and path.is_file() and not path.is_symlink():
             yield name, path.read_text(encoding="utf-8")
-
-
-def due(found: list[str]) -> list[str]:
-    """Return what was found that nobody excepted."""
-    return [text for text in found if text.partition(":")[0] not in EXCEPTIONS]
 
 
 def wide(name: str, text: str) -> list[str]:
@@ -49,7 +40,7 @@ def long_functions(name: str, text: str) -> list[str]:
 
 
 def test_lines() -> None:
-    assert due([place for name, text in texts(*WRITTEN) for place in wide(name, text)]) == []
+    assert [place for name, text in texts(*WRITTEN) for place in wide(name, text)] == []
 
 
 def test_files() -> None:
@@ -59,12 +50,6 @@ def test_files() -> None:
 
 def test_functions() -> None:
     assert [place for name, text in texts("*.py") for place in long_functions(name, text)] == []
-
-
-def test_exceptions_are_needed() -> None:
-    """One that is not shows that somebody mended it, or that the file is gone."""
-    there = dict(texts(*WRITTEN))
-    assert [name for name in EXCEPTIONS if not (name in there and wide(name, there[name]))] == []
 
 
 def test_what_is_measured() -> None:

@@ -138,7 +138,7 @@ MISTAKES: tuple[Mistake, ...] = (
                         **JOB,
                         "config": {
                             **JOB["config"],
-                            "kafka": login("nobody", "lab"),
+                            "kafka": login("reader", "lab"),
                         },
                     }
                 ]
