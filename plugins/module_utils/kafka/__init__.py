@@ -1,1 +1,1 @@
-"""A running Kafka cluster, asked and changed."""
+"""Reads and changes a running Kafka cluster: its topics, users, ACLs, quotas, settings, leaders and replicas."""

@@ -1,4 +1,7 @@
-"""Plans and writes users, ACLs and quotas: reads the cluster through the facade and calls the pure functions."""
+"""Plans and writes users, ACLs and quotas: reads the cluster through the facade and calls the pure functions.
+
+The pure functions are in users.py, acls.py and quotas.py; they compare declared entries with those of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,12 @@ Prune = Mapping[str, Any] | None
 
 
 def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, safe: Sequence[str]) -> Plan:
-    """Return the changes of users; passwords are tried by logging in. Raises AdminError, ClientError."""
+    """Return the changes of SCRAM users, with refusals.
+
+    `declared` are entries of kafka_users, `prune` is kafka_prune, and principals in `safe` are never deleted. Unchanged
+    passwords are recognized by a login through `logins`. Raises AdminError or ClientError if a request or a login gets
+    no answer; no login is tried at a listener that asks for no password.
+    """
     if not declared and not (prune or {}).get("users"):
         return Plan()
     found, refusals = credentials.credentials(admin), users.unasked(declared, logins.protocol)
@@ -39,7 +47,11 @@ def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, s
 
 
 def write_users(admin: Admin, logins: Logins, changes: Sequence[Change], look: Look) -> Done:
-    """Write credentials in one request, and wait until each new password that can be tried logs in."""
+    """Write credentials in one request, and wait until each new password logs in; return which changes failed.
+
+    A password with `verify: generation` or `always` is not tried. `look` reads changes again whose write was not
+    answered.
+    """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         written = [credential for change in batch for credential in change.work]
@@ -59,14 +71,21 @@ def write_users(admin: Admin, logins: Logins, changes: Sequence[Change], look: L
 def plan_acls(
     admin: Admin, declared: Declared, prune: Prune, principal: str, super_users: Sequence[str], gone: Sequence[str] = ()
 ) -> Plan:
-    """Return the changes of ACLs; users that are `gone` lose all of theirs. Raises AdminError."""
+    """Return the changes of ACLs, with refusals.
+
+    `declared` are entries of kafka_acls, `prune` is kafka_prune, `principal` is the user of this run, and users in
+    `gone` lose all ACLs that are not declared. Raises AdminError if the cluster does not answer.
+    """
     if not declared and not gone and not (prune or {}).get("acls"):
         return Plan()
     return acls.diff(declared, rights.found(admin), prune, principal, super_users, gone)
 
 
 def write_acls(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Create ACLs first, then delete others, each in one request."""
+    """Create the new ACLs in one request, then delete the superfluous ones in another; return what was done and failed.
+
+    `look` reads changes again whose write was not answered.
+    """
     created = [change for change in changes if change.verb == "create"]
     deleted = [change for change in changes if change.verb == "delete"]
     return carry_out(
@@ -79,7 +98,10 @@ def write_acls(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
 
 
 def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
-    """Return the changes of quotas, with those that brokers reject. Raises AdminError."""
+    """Return the changes of quotas; the refusals include the reasons of brokers, which validate all changes.
+
+    `declared` are entries of kafka_quotas, `prune` is kafka_prune. Raises AdminError if the cluster does not answer.
+    """
     plan = quotas.diff(declared, limits.found(admin), prune)
     rejected = {} if plan.refusals else limits.write(admin, [one.work for one in plan.changes], validate_only=True)
     refusals = [*plan.refusals, *(f"quota of {who}: {why}" for who, why in rejected.items())]
@@ -87,5 +109,8 @@ def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
 
 
 def write_quotas(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write quotas in one request."""
+    """Write quotas in one request; return what was done and failed.
+
+    `look` reads changes again whose write was not answered.
+    """
     return carry_out([(changes, lambda batch: limits.write(admin, [change.work for change in batch]))], look)

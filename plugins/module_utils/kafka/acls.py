@@ -30,7 +30,7 @@ OPERATIONS = {
 
 
 class Acl(NamedTuple):
-    """One permission for one operation, with the broker's names."""
+    """One permission of one principal for one operation on one resource, with Kafka's names in upper case."""
 
     principal: str
     permission: str
@@ -52,7 +52,10 @@ class Acl(NamedTuple):
 
 
 def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
-    """Return the ACLs that have to be present and those that have to be absent, one for each operation."""
+    """Return (ACLs to create if missing, ACLs to delete if present) of entries of kafka_acls.
+
+    An entry with several operations becomes one ACL for each of them.
+    """
     present: set[Acl] = set()
     absent: set[Acl] = set()
     for item in declared:
@@ -71,7 +74,10 @@ def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
 
 
 def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the mistakes of entries: principals without User:, missing names, operations that a kind does not have."""
+    """Yield the mistakes of entries of kafka_acls, as messages.
+
+    Mistakes are a principal without `User:`, a missing name, and an operation that this kind of resource does not have.
+    """
     for item in declared:
         kind, who = item["resource"], f"ACL of {item['principal']}"
         if not item["principal"].startswith("User:"):
@@ -86,21 +92,21 @@ def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def contradictions(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield ACLs that are declared both present and absent."""
+    """Yield a message for each ACL that one entry declares present and another one absent."""
     present, _ = acls(declared)
     absent, _ = acls([{**item, "state": "present"} for item in declared if item.get("state") == "absent"])
     yield from (f"ACL {acl}: declared present and absent; remove one of the two" for acl in sorted(present & absent))
 
 
 def of_cluster(found: Iterable[Acl]) -> list[Acl]:
-    """Return the ACLs on the cluster."""
+    """Return those of the ACLs whose resource is the cluster itself, not a topic or a group."""
     return [acl for acl in found if acl.resource == "CLUSTER"]
 
 
 def may_alter(principal: str, found: Iterable[Acl], default: bool = True) -> bool:
-    """Tell whether ACLs allow a principal to alter the cluster: without that right it cannot create any ACL.
+    """Tell whether ACLs allow a principal to alter the cluster; without this right it cannot create any ACL.
 
-    `default` applies if the cluster has no ACL at all: then something other than an ACL may allow it.
+    `default` is returned if `found` has no ACL on the cluster: then something other than an ACL may allow it.
     """
     on_cluster = of_cluster(found)
     mine = [acl for acl in on_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
@@ -116,10 +122,11 @@ def diff(
     super_users: Sequence[str] = (),
     absent_users: Sequence[str] = (),
 ) -> Plan:
-    """Return the changes of ACLs, and all refusals.
+    """Return the plan that makes the cluster's ACLs (`found`) match the declared ones; a refusal blocks all writes.
 
-    `principal` is the user of this connection; super users need no ACL. Absent users lose all ACLs that are not
-    declared present.
+    `principal` is the user of this run; `super_users` (principals) need no ACL. Users in `absent_users` (names without
+    `User:`) lose all ACLs that are not declared. `prune` is kafka_prune. A plan that takes the right to alter the
+    cluster from `principal` is refused.
     """
     present, absent = acls([] if (mistakes := list(dict.fromkeys(faults(declared)))) else declared)
     if mistakes := [

@@ -79,17 +79,17 @@ class Found:
 
 
 def scope_name(scope: str) -> str:
-    """Return a scope for messages: `broker 1` or `all brokers`."""
+    """Return a scope as messages name it: `broker 1` for the id '1', `all brokers` for ''."""
     return f"broker {scope}" if scope else "all brokers"
 
 
 def text(value: Any) -> str | None:
-    """Return a value as a string for brokers; None, which removes the setting, stays."""
+    """Return a declared value as brokers expect it, as a string; None (remove the setting) stays None."""
     return None if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def same(one: str | None, other: str | None) -> bool:
-    """Tell whether two strings are the same value."""
+    """Tell whether two values are equal as numbers (1 and 1.0), booleans (true and TRUE) or comma-separated lists."""
     if one is None or other is None or one == other:
         return one == other
     try:
@@ -101,12 +101,15 @@ def same(one: str | None, other: str | None) -> bool:
 
 
 def line(key: str, value: str | None) -> str:
-    """Return an existing setting for messages; brokers do not report values of secrets and of unknown settings."""
+    """Return an existing setting as `key: value` for messages; `not shown` without a value, as of a secret."""
     return f"{key}: not shown" if value is None else human(key, value)
 
 
 def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
-    """Return the settings that differ from `wanted`, including existing ones that have to be removed."""
+    """Return the names of settings whose value in `wanted` differs from the one in `there`, sorted.
+
+    None in `wanted` removes a setting: it differs if `there` has the setting.
+    """
     return sorted(
         key
         for key, value in wanted.items()
@@ -115,27 +118,33 @@ def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None])
 
 
 def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
-    """Return what brokers report about a setting, also about one with a listener's prefix; None if it is unknown."""
+    """Return what brokers report about a setting, None if they do not know its name.
+
+    A name with a prefix `listener.name.X.` is also looked up without the prefix, and without the mechanism after it.
+    """
     own = OF_LISTENER.sub("", name)
     return known.get(name) or known.get(own) or (known.get(own.partition(".")[2]) if own != name else None)
 
 
 def dangerous(name: str, value: Any) -> str:
-    """Return why no cluster can run with a value that Kafka accepts; '' if it can, or if it is not a number."""
+    """Return why no cluster can run with a value that Kafka accepts, as `max.connections` 0.
+
+    Returns '' if the value is at least the minimum in LEAST, if the setting has no minimum, or if it is not a number.
+    """
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
     number = str(value).strip()
     return f"{why}; set at least {least}" if why and NUMBER.fullmatch(number) and float(number) < least else ""
 
 
 def not_a_number(name: str, value: Any) -> str:
-    """Return why the value of a setting with a minimum is invalid; '' if it is a number."""
+    """Return the message if a setting with a minimum (LEAST) has a value that is no decimal number, else ''."""
     least = LEAST.get(OF_LISTENER.sub("", name), (0, ""))[0]
     invalid = least and not NUMBER.fullmatch(str(value).strip()) and not str(value).startswith("${")
     return f"is not a number; set a decimal number of at least {least}" if invalid else ""
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
-    """Return warnings about changes that are made all the same."""
+    """Return warnings about changes that are made all the same: a `message.max.bytes` below the brokers' value."""
     has = found.known.get(MESSAGE, Known()).value
     lines = []
     for scope, settings in wanted.items():
@@ -147,7 +156,11 @@ def warnings(wanted: Wanted, found: Found) -> list[str]:
 
 
 def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
-    """Yield why settings of a scope are rejected; unknown settings may be removed."""
+    """Yield why the declared settings of one scope are rejected, each as a message without the name of the scope.
+
+    None removes a setting; it is allowed for names that brokers do not know. Settings that decide which records are
+    lost (LOSING) are rejected without `allow_data_loss`.
+    """
     existing = found.settings.get(scope, {})
     for name, value in sorted(settings.items()):
         if value is None:
@@ -174,7 +187,10 @@ def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_los
 
 
 def diff(wanted: Wanted, found: Found, allow_data_loss: bool = False) -> Plan:
-    """Return the changes of settings, and all refusals; settings that are not declared stay, and are listed."""
+    """Return the plan that makes the dynamic settings of brokers match `wanted`; with a refusal, nothing is written.
+
+    Settings that are not declared stay, and are listed as unmanaged. `allow_data_loss` allows settings in LOSING.
+    """
     changes, unchanged, refusals = [], [], []
     for scope, settings in wanted.items():
         name = scope_name(scope)

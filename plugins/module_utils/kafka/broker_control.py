@@ -42,7 +42,7 @@ ADVICE = "look at: journalctl -u kafka there; null removes a setting"
 
 
 class FailedAnyway(Unsure):
-    """Why a change failed whether it was written or not: a broker stopped, or still has the trial setting."""
+    """Why a change counts as failed even if reading it again shows it: a broker stopped, or kept the trial setting."""
 
 
 def plan(
@@ -52,7 +52,10 @@ def plan(
     allow_data_loss: bool = False,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return the changes, with those that brokers reject; writes nothing. Raises AdminError."""
+    """Return the changes of dynamic settings, with the refusals of diff() and of the brokers; writes nothing.
+
+    `warn` is called with each warning. Raises AdminError if a broker does not answer.
+    """
     existing = broker_config.found(admin, metadata.brokers)
     for warning in warnings(wanted, existing):
         warn(warning)
@@ -63,12 +66,15 @@ def plan(
 
 
 def brokers_of(metadata: Metadata, scope: str) -> list[int]:
-    """Return the brokers of a scope."""
+    """Return the ids of the brokers to which a scope applies: one for '1', all registered ones for ''."""
     return [int(scope)] if scope else sorted(metadata.brokers)
 
 
 def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
-    """Return which brokers reject a change, and why: a number can suit one broker and not another."""
+    """Have each broker of the change's scope validate it; return one message for each that rejects it.
+
+    All are asked because a number can suit one broker and not another.
+    """
     scope, settings = change.work
     answers = {
         broker: broker_config.write(admin, scope, settings, broker, validate_only=True)
@@ -78,9 +84,10 @@ def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
 
 
 def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Look) -> Done:
-    """Write one scope after the other; a scope is done when each broker has applied it and keeps running.
+    """Write one scope after the other; a change is done when each broker has applied it and keeps running.
 
-    A setting of all brokers is tried on one broker first.
+    A change for all brokers is tried on one broker first, as a setting of that broker, which is removed afterwards.
+    `look` reads changes again whose write was not answered.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -107,9 +114,10 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
 
 
 def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
-    """Write a change through the first broker, and wait until all have applied it; return why not, '' if they have.
+    """Write a change through the first of `brokers`, and wait until all have applied it; return '', or why it failed.
 
-    A write whose answer was lost counts as written if all brokers have applied it.
+    A write whose answer was lost counts as written if all brokers have applied it. The reason is a PartlyWritten if the
+    change was written, and an Unsure if that is unknown.
     """
     scope, settings = change.work
     try:
@@ -128,10 +136,10 @@ def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
 
 
 def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | None]) -> tuple[Change | None, str]:
-    """Set on one broker what all brokers are to get; return that change, and why the others must not get it.
+    """Set on one broker what all brokers are to get; return (the trial change to undo, '') or (None, why it failed).
 
-    The broker has none of the settings itself, and is not the controller if there is another one. Removals cannot be
-    tried. Raises AdminError.
+    Returns (None, '') if nothing is tried: there is one broker, the change only removes, or each broker has one of the
+    settings of its own. The controller is tried last. Raises AdminError if a broker does not answer before the trial.
     """
     sets = {key: value for key, value in settings.items() if value is not None}
     candidates = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))
@@ -153,7 +161,7 @@ def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | 
 
 
 def undone(admin: Admin, change: Change) -> str:
-    """Remove the trial setting from a broker; return why it still has it, '' if it is removed."""
+    """Remove the trial setting that `change` set on one broker; return '', or why the broker still has it."""
     scope, settings = change.work
     removal = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
     why = write_and_wait(admin, removal, [int(scope)])
@@ -161,10 +169,10 @@ def undone(admin: Admin, change: Change) -> str:
 
 
 def wait_until_applied(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, bool]:
-    """Wait until brokers have applied a change and keep running; return what is missing, and whether all answer.
+    """Wait until brokers have applied a change and keep running for SETTLED seconds, at most SECONDS.
 
-    A broker that misses two requests in a row counts as stopped by the change: systemd restarts it, and then it has the
-    change.
+    Return ('', True), or what is missing and whether all brokers answer. A broker that misses GONE requests in a row
+    ends the wait: the change has stopped it, systemd restarts it, and it starts with the change.
     """
     deadline, settled = waits.now() + SECONDS, 0.0
     gone: Counter[int] = Counter()
@@ -188,7 +196,10 @@ def wait_until_applied(admin: Admin, change: Change, brokers: Sequence[int]) -> 
 
 
 def not_applied(admin: Admin, change: Change, broker: int) -> list[str]:
-    """Return which settings of a change a broker has not applied, as one sentence. Raises AdminError."""
+    """Return [] if a broker has applied a change, else one sentence that names the settings it has not applied.
+
+    Raises AdminError if the broker does not answer.
+    """
     scope, settings = change.work
     own, everywhere, _ = broker_config.describe(admin, broker)
     waiting = differing(settings, own if scope else everywhere)

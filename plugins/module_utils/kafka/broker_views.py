@@ -1,6 +1,6 @@
-"""Asks several brokers separately for the state of the cluster.
+"""Asks several brokers separately for the state of the cluster, because the answer of one broker may be outdated.
 
-The answer of one broker may be outdated: it has just started and knows nothing yet, or the controller cannot reach it.
+A broker that has just started knows nothing yet, and one that the controller cannot reach learns of no change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Answer = tuple[str, Metadata]
 
 @dataclass(frozen=True)
 class Views:
-    """The answers of brokers that were asked separately."""
+    """The answers of several brokers that were asked separately for the state of the cluster."""
 
     states: Mapping[int, State] = field(default_factory=dict)
     """By broker, its view of the cluster; incomplete views (of partitions whose leader has not this listener) are left
@@ -43,7 +43,10 @@ class Views:
 
 
 def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
-    """Ask brokers of a cluster in parallel. Raises ImportError."""
+    """Ask these brokers of a cluster in parallel, each for its own view; return the views, and which brokers are mute.
+
+    `state` has the addresses at which they are registered. Raises ImportError without a Kafka library.
+    """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = dict(zip(brokers, pool.map(lambda one: ask_broker(cluster, state, one), brokers), strict=True))
     states = {
@@ -53,7 +56,10 @@ def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
 
 
 def ask_broker(cluster: Cluster, state: State, broker: int) -> tuple[bool, Answer | None]:
-    """Return whether a broker answers, and its own metadata; None if it did not return them in time."""
+    """Return whether a broker answers, and (listener, its own metadata).
+
+    The second value is None if the broker does not answer, or did not return its own metadata in time.
+    """
     found = ask_through(cluster, state, broker)
     if found is None or found[1].said_by == broker:
         return found is not None, found
@@ -66,9 +72,9 @@ def ask_broker(cluster: Cluster, state: State, broker: int) -> tuple[bool, Answe
 
 
 def ask_through(cluster: Cluster, state: State, broker: int) -> Answer | None:
-    """Return the metadata obtained through a broker, and the listener; None if it answers at none of its listeners.
+    """Return (listener, metadata) obtained through a broker; None if the broker answers at none of its listeners.
 
-    Another broker may have returned them: the library asks any broker that the first answer names.
+    The metadata may be those of another broker: the library asks any broker that the first answer names.
     """
     places = {name: place for name, place in state.brokers[broker].items() if name in cluster.clients}
     for name, place in places.items():
@@ -80,12 +86,15 @@ def ask_through(cluster: Cluster, state: State, broker: int) -> Answer | None:
 
 
 def gone(cluster: Cluster, state: State, broker: int) -> bool:
-    """Tell whether a registered broker does not answer, after TRIES requests."""
+    """Tell whether a broker is registered, but left TRIES requests unanswered at all its listeners."""
     return broker in state.brokers and all(ask_through(cluster, state, broker) is None for _ in range(TRIES))
 
 
 def seen_by(state: State, listener: str, metadata: Metadata) -> State:
-    """Return one broker's view as a state; addresses of other listeners are taken from `state`."""
+    """Return the metadata that one broker returned at one listener, as a State.
+
+    A broker's addresses at other listeners, and the replicas that a reassignment adds, are taken from `state`.
+    """
     brokers = {
         number: {"rack": None, **state.brokers.get(number, {}), listener: f"{host}:{port}"}
         for number, (host, port) in metadata.brokers.items()
@@ -94,9 +103,10 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
-    """Return the view of each registered broker that answers, each with the mute ones. Raises ClusterError without any.
+    """Return the view of each registered broker that answers; each view names the brokers that are mute.
 
-    If no broker reports a partition, they are asked again for EMPTY seconds.
+    While no view has a partition, the brokers are asked again, for EMPTY seconds. Raises ClusterError if brokers are
+    registered and none of them answers.
     """
     begun = waits.now()
     while True:
@@ -111,7 +121,7 @@ def confirmed(cluster: Cluster, state: State) -> list[State]:
 
 
 def with_failed_dirs(cluster: Cluster, state: State, brokers: Collection[int]) -> list[int]:
-    """Return those of these brokers that report a log dir as offline; a broker that does not answer is not returned."""
+    """Return those of `brokers` that report a log dir as offline, sorted; brokers that do not answer are left out."""
     listener, client = next(iter(cluster.clients.items()))
 
     def failed(broker: int) -> bool:

@@ -1,4 +1,7 @@
-"""Changes, plans and outcomes, shared by all kinds of resources: read -> diff(declared, found) -> [Change] -> apply."""
+"""Changes, plans and outcomes that all kinds of resources share.
+
+A module reads the cluster, diff(declared, found) returns a Plan of Changes, and carry_out() writes them.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,18 @@ Outcome = Mapping[str, str]
 
 
 class Failure(Exception):
-    """A request that failed as a whole."""
+    """A request to the cluster that failed as a whole; the base of AdminError and ClientError."""
 
     unsure = False
     """Whether it may have been carried out: there was no answer."""
 
 
 class Unsure(str):
-    """Why a change failed that may have been written."""
+    """The reason why a change failed that may have been written nevertheless, as after a timeout."""
 
 
 class PartlyWritten(str):
-    """Why a change failed although it, or a part of it, was written."""
+    """The reason why a change failed although the change, or a part of it, was written."""
 
 
 Look = Callable[[Sequence["Change"], Outcome], Outcome]
@@ -36,7 +39,7 @@ SCALES = {"ms": MILLISECONDS, "bytes": BYTES, "rate": BYTES}
 
 @dataclass(frozen=True)
 class Change:
-    """One change of one resource. Its lines never contain a secret."""
+    """One change of one resource. `before` and `after` are lines of its diff, which never contain a secret."""
 
     kind: str
     """topic, user, ACL or quota"""
@@ -48,14 +51,14 @@ class Change:
     """Additional data for `apply`; not shown."""
 
     def __str__(self) -> str:
-        """Return the change as one line."""
+        """Return the change as one line: `update topic orders: - partitions: 3; + partitions: 6`."""
         lines = [*(f"- {line}" for line in self.before), *(f"+ {line}" for line in self.after)]
         return f"{self.verb} {self.kind} {self.name}" + (f": {'; '.join(lines)}" if lines else "")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes that a run would make, and its refusals; with a refusal, nothing is written."""
+    """The changes that a run would make, and its refusals; if there is a refusal, nothing is written."""
 
     changes: Sequence[Change] = ()
     unchanged: Sequence[str] = ()
@@ -64,7 +67,7 @@ class Plan:
     refusals: Sequence[str] = ()
 
     def summary(self) -> dict[str, list[str]]:
-        """Return the names by what happens to them."""
+        """Return {create, update, delete, unchanged, unmanaged: sorted names of resources}."""
         verbs = {
             verb: sorted(change.name for change in self.changes if change.verb == verb)
             for verb in ("create", "update", "delete")
@@ -72,7 +75,7 @@ class Plan:
         return {**verbs, "unchanged": sorted(self.unchanged), "unmanaged": sorted(self.unmanaged)}
 
     def diff(self, header: str) -> dict[str, str]:
-        """Return the diff for Ansible, in the same order in every run."""
+        """Return the diff for Ansible, in the same order in each run: by kind and name. `header` is its title."""
         sides = {"before": "", "after": ""}
         for change in sorted(self.changes, key=lambda one: (one.kind, one.name)):
             for side, lines in (("before", change.before), ("after", change.after)):
@@ -84,7 +87,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a plan's changes."""
+    """The outcome of writing a plan: the changes that were done, that failed, and that were not tried."""
 
     done: Sequence[Change] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -93,16 +96,16 @@ class Done:
 
     @property
     def unknown(self) -> list[str]:
-        """Return the kind and name of changes that may have been written."""
+        """Return `KIND NAME` of each change that failed and may have been written nevertheless."""
         return [name for name, why in self.failed.items() if isinstance(why, Unsure)]
 
     @property
     def changed(self) -> bool:
-        """Tell whether anything was written, or may have been."""
+        """Tell whether anything was written, or may have been written."""
         return bool(self.done) or any(isinstance(why, Unsure | PartlyWritten) for why in self.failed.values())
 
     def message(self) -> str:
-        """Return what failed, grouped by reason, what was done before, and what was not tried."""
+        """Return one text: the failed changes grouped by reason, then those that were done, then those not tried."""
         reasons: dict[str, list[str]] = {}
         for name, why in self.failed.items():
             reasons.setdefault(why, []).append(name)
@@ -113,9 +116,10 @@ class Done:
 
 
 def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]], look: Look) -> Done:
-    """Write one batch after the other; after a batch with a failure, no other is started.
+    """Write the steps one after the other, each (changes, function that writes them and returns the failed ones).
 
-    Changes whose write was not answered are read again with `look`; if they were written, that is no failure.
+    After a step with a failure, no other step is started. Changes whose write was not answered are read again with
+    `look`; they count as done if they were written.
     """
     done: list[Change] = []
     for number, (batch, write) in enumerate(steps):
@@ -137,17 +141,17 @@ def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]
 
 
 def batches(changes: Sequence[Change], size: int) -> list[Sequence[Change]]:
-    """Return changes in batches of at most `size`."""
+    """Return the changes, in their order, as lists of at most `size`."""
     return [changes[start : start + size] for start in range(0, len(changes), size)]
 
 
 def in_scope(name: str, scope: Iterable[str]) -> bool:
-    """Tell whether a name is in a scope of full names, and of prefixes that end with a star."""
+    """Tell whether a name is in `scope`, a list of full names and of prefixes that end with `*`."""
     return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in scope)
 
 
 def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:
-    """Return the refusal of a prune that would delete more than max_deletes."""
+    """Return [] or the refusal of a prune that would delete more than `most` (max_deletes) resources of a kind."""
     if len(pruned) <= most:
         return []
     names = f"{', '.join(pruned[:5])}{', ...' if len(pruned) > 5 else ''}"
@@ -158,7 +162,7 @@ def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:
 
 
 def human(key: str, value: str | float | None) -> str:
-    """Return a setting as a line with its value in a readable unit: `retention.ms: 604800000 (7 d)`."""
+    """Return a setting as a line with its value in a readable unit, as `retention.ms: 604800000 (7 d)`."""
     units = next((units for end, units in SCALES.items() if key.endswith((f".{end}", f"_{end}"))), {})
     text = f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(value)
     if isinstance(value, float) and value.is_integer():

@@ -18,15 +18,16 @@ PATIENCE = 3.0
 
 
 class ClusterError(Exception):
-    """The cluster did not answer; the message contains the client's error."""
+    """The cluster did not answer, or its answer is unusable; the text has the reason."""
 
 
 @dataclass(frozen=True)
 class State:
-    """One answer: brokers `{id: {rack, <listener>: host:port}}`, the controller's id (-1: none) and all partitions.
+    """The cluster as one answer shows it: brokers, controller and partitions.
 
-    `mute` are registered brokers that did not answer several requests; `adding` are, by partition (TOPIC-NUMBER), the
-    replicas that a reassignment is adding.
+    `brokers` is {id: {rack, LISTENER: 'host:port'}} of the registered ones, `controller` an id (-1: none). `mute` are
+    registered brokers that left several requests unanswered. `adding` is {TOPIC-NUMBER: replicas that a reassignment
+    adds}.
     """
 
     brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -36,11 +37,14 @@ class State:
     adding: Mapping[str, Collection[int]] = field(default_factory=dict)
 
     def offline(self) -> list[Partition]:
-        """Return partitions without a live leader."""
+        """Return the partitions whose leader is not a registered broker."""
         return [p for p in self.partitions if p.leader not in self.brokers]
 
     def alone(self) -> dict[int, list[str]]:
-        """Return by broker the partitions without a live leader whose last in-sync replica is on that broker only."""
+        """Return {broker: names of offline partitions (TOPIC-NUMBER)} where the broker is the only in-sync replica.
+
+        Without a live leader, only that broker can lead such a partition without a loss of records.
+        """
         by_broker: dict[int, list[str]] = {}
         for partition in self.offline():
             if len(partition.isr) == 1:
@@ -48,38 +52,46 @@ class State:
         return by_broker
 
     def under_replicated(self, sick: Collection[int] = ()) -> list[Partition]:
-        """Return partitions with a replica out of sync, except replicas on `sick` brokers (with a failed disk)."""
+        """Return the partitions with a replica out of sync.
+
+        Replicas on `sick` brokers (with a failed disk) do not count, nor replicas that a reassignment is adding.
+        """
         return [p for p in self.partitions if self.lacks(p) - set(sick)]
 
     def lacks(self, partition: Partition) -> set[int]:
-        """Return the replicas of a partition that are out of sync, without those that a reassignment is adding."""
+        """Return the brokers whose replica of a partition is out of sync, unless a reassignment is adding it."""
         return set(partition.replicas) - set(partition.isr) - set(self.adding.get(str(partition), ()))
 
     def out_of_sync(self) -> dict[int, int]:
-        """Return by registered broker how many of its replicas are out of sync with a leader that answers.
+        """Return {registered broker: number of its replicas that are out of sync with a leader that answers}.
 
-        Replicas without such a leader do not count: the leader has to come back, a restart of a follower does not help.
+        Replicas whose leader does not answer are not counted: the leader has to return, and a restart of the follower
+        does not help.
         """
         answering = set(self.brokers) - set(self.mute)
         counts = Counter(replica for p in self.partitions if p.leader in answering for replica in self.lacks(p))
         return {broker: counts[broker] for broker in sorted(counts) if broker in self.brokers}
 
     def led_by_another(self) -> list[Partition]:
-        """Return partitions whose preferred leader (the first replica) is registered and in sync, but does not lead."""
+        """Return the partitions that their preferred leader could lead, but does not.
+
+        The preferred leader is the first replica; it could lead if it is registered and in sync.
+        """
         registered = [p for p in self.partitions if p.replicas and p.replicas[0] in self.brokers]
         return [p for p in registered if p.leader != p.replicas[0] and p.replicas[0] in p.isr]
 
     def to_elect(self, restarted: Collection[int]) -> list[Partition]:
-        """Return the partitions that an election moves after these brokers were restarted one at a time.
+        """Return the partitions that an election of preferred leaders moves after these brokers were restarted.
 
-        Another in-sync replica leads while the preferred one is down; without another, no election is needed.
+        They are restarted one at a time. While a preferred leader is down, another in-sync replica leads. A partition
+        without another one needs no election.
         """
         now = {str(p) for p in self.led_by_another()}
         theirs = {str(p) for p in self.partitions if p.replicas[:1] and p.replicas[0] in restarted and p.isr[1:]}
         return [p for p in self.partitions if str(p) in now | theirs]
 
     def leaders(self) -> dict[int, int]:
-        """Return the number of partitions that each registered broker leads."""
+        """Return {registered broker: number of partitions that it leads}."""
         counts = dict.fromkeys(self.brokers, 0)
         for partition in self.partitions:
             if partition.leader in counts:
@@ -87,19 +99,20 @@ class State:
         return counts
 
     def replicas(self) -> dict[int, int]:
-        """Return the number of replicas that each registered broker holds."""
+        """Return {registered broker: number of replicas that it holds}."""
         held = Counter(replica for p in self.partitions for replica in p.replicas)
         return {broker: held[broker] for broker in self.brokers}
 
     def undeclared(self, declared: Collection[int]) -> dict[int, int]:
-        """Return the number of replicas of each broker that is registered or holds replicas but is not declared."""
+        """Return {broker: number of replicas} of brokers that are not `declared`, but registered or in use."""
         held = [replica for p in self.partitions for replica in p.replicas]
         return {broker: held.count(broker) for broker in sorted({*self.brokers, *held} - {*declared})}
 
     def problems(self, expected: Sequence[int], sick: Collection[int] = ()) -> list[str]:
-        """Return what keeps the cluster from being healthy: a missing broker or controller, a replica out of sync.
+        """Return why the cluster is not healthy, one line for each reason; [] if it is healthy.
 
-        Replicas out of sync on `sick` brokers (with a failed disk) do not count.
+        Reasons are an `expected` broker that is not registered, a mute broker, no controller, and offline or
+        under-replicated partitions. Replicas out of sync on `sick` brokers (with a failed disk) do not count.
         """
         missing = sorted(set(expected) - set(self.brokers))
         lines = [f"broker {broker} is not registered" for broker in missing]
@@ -114,22 +127,22 @@ class State:
 
 
 class Cluster:
-    """A connection to one cluster through each of its listeners."""
+    """A connection to one cluster, with a client for each of its listeners."""
 
     def __init__(self, listeners: Mapping[str, Mapping[str, Any]]) -> None:
-        """`listeners` maps a listener's name to client properties (bootstrap.servers and what security needs).
+        """`listeners` is {name: librdkafka properties}: bootstrap.servers, and what the listener's security requires.
 
-        Raises ClientError, ImportError.
+        Raises ClientError for properties with which no client can be created, ImportError without confluent-kafka.
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
         self.lacking_since = self.asked_at = -1.0
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
-        """Return the state, without racks.
+        """Return the state of the cluster; the racks of brokers are None.
 
-        A replica that is out of sync for longer than `patience` seconds may be one that a reassignment adds, so these
-        are read as well. Raises ClusterError if a listener does not answer within `timeout` seconds, and ImportError.
+        If a replica is out of sync for longer than `patience` seconds, running reassignments are read as well, since
+        they may be adding that replica. Raises ClusterError if a listener does not answer within `timeout` seconds.
         """
         brokers: dict[int, dict[str, Any]] = {}
         controller, partitions, known = -1, list[Partition](), set[int]()
@@ -168,7 +181,7 @@ class Cluster:
         return replace(state, adding=self.adding)
 
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
-        """Return the state with the rack of each broker, None if a broker does not report it within `timeout` s."""
+        """Return the state with each broker's rack; None if the broker does not report it within `timeout` seconds."""
         try:
             known = racks(next(iter(self.clients.values())), state.brokers, timeout)
         except AdminError:  # as without the right to read settings
@@ -184,9 +197,10 @@ class Cluster:
         sick: Collection[int] = (),
         confirm: Callable[[State], Sequence[State]] = lambda state: (state,),
     ) -> tuple[State, list[str]]:
-        """Wait until the cluster is healthy, at most `timeout` seconds (0: check once); `sick` as in State.problems.
+        """Wait until the cluster is healthy, or for `timeout` seconds (0: check once); return (state, its problems).
 
-        The answer of one broker is confirmed by the others (broker_views.py). Return the last state and its problems.
+        `expected` and `sick` are those of State.problems. If one broker's answer shows no problem, `confirm` returns
+        the views of the other brokers, which must not show one either.
         """
         deadline, tick = time.monotonic() + timeout, threading.Event()
         while True:

@@ -1,4 +1,4 @@
-"""Connects modules to a cluster, compares its id, writes their plans, and builds their results."""
+"""Connects a module to its cluster, compares the cluster's id, writes the module's plans, and returns its result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ Planned = Callable[[Admin, Metadata], Sequence[Work]]
 
 
 def client_of(module: AnsibleModule) -> Admin:
-    """Return a client of the module's cluster. Raises ClientError, ImportError."""
+    """Return a client of the cluster that the module's options `admin` and `write_timeout` describe.
+
+    Fails the module if `write_timeout` is below 1 s. Raises ClientError for invalid properties, ImportError without
+    confluent-kafka.
+    """
     patience = module.params.get("write_timeout", WRITE)
     if patience < 1:
         module.fail_json(msg=f"write_timeout {patience}: too short for any write; set at least 1 s, the default is 60")
@@ -68,9 +72,10 @@ def client_of(module: AnsibleModule) -> Admin:
 
 @contextmanager
 def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadata]]:
-    """Yield a client of the module's cluster, and its metadata.
+    """Yield a client of the module's cluster, and the cluster's metadata; fail the module if the cluster is unusable.
 
-    If the cluster does not answer, or rejects a request, fail the module with the step of the connection that failed.
+    The message begins with `what` and names the step of the connection that failed, or the request that was rejected. A
+    cluster with another id than the option `cluster_id` is rejected, too.
     """
     admin: Admin | None = None
     try:
@@ -92,10 +97,11 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
 
 
 def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
-    """Return the metadata. If no broker answers in one part of a wait, end the module, but not the wait.
+    """Return the cluster's metadata; if no broker answers, end the module so that its action calls it again later.
 
-    Each part of a wait is a new process with new connections, so in a wait of hours some part meets every short outage.
-    Raises AdminError after an outage of SILENT seconds.
+    A long wait consists of several calls of the module, each with new connections, so one of them may meet a short
+    outage. Raises AdminError if the module does not wait in that way, or if the outage lasts for more than SILENT
+    seconds.
     """
     begun, waited = waits.now(), module.params.get("waited")
     try:
@@ -115,10 +121,10 @@ def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
 def converge(
     module: AnsibleModule, what: str, planned: Planned, more: Callable[[], dict[str, Any]] = lambda: {}
 ) -> None:
-    """Plan, then report refusals or write, and end the module.
+    """Read the cluster with `planned`, report the refusals or write the plans, and end the module.
 
-    `planned` reads the cluster and returns plans, each with the function that writes it. If any plan has a refusal,
-    nothing is written; after a plan that failed, no other is started. `more` returns additional results of the module.
+    `planned` returns [(plan, function that writes it)]. If any plan has a refusal, nothing is written; after a plan
+    that failed, no other is started. `more` returns additional results of the module; `what` begins its messages.
     """
     with connected(module, what) as (admin, metadata):
         works = planned(admin, metadata)
@@ -135,7 +141,10 @@ def converge(
 
 
 def reader(module: AnsibleModule, planned: Planned) -> Look:
-    """Return a function that plans again, with new connections, to find out which changes are still missing."""
+    """Return a function that finds out which of the given changes are still missing, for carry_out().
+
+    It plans again with new connections; a change that is planned again, or that cannot be read, stays failed.
+    """
 
     def look(changes: Sequence[Change], why: Outcome) -> Outcome:
         try:
@@ -158,7 +167,10 @@ def reader(module: AnsibleModule, planned: Planned) -> Look:
 
 
 def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: dict[str, Any], look: Look) -> None:
-    """Write one plan after the other, and end the module."""
+    """Write the plans one after the other, and end the module with `result`, or with the first plan that failed.
+
+    `look` reads changes again whose write was not answered; `what` begins the message of a failure.
+    """
     done: list[Change] = []
     for number, (plan, write) in enumerate(works):
         written = write(plan.changes, look)
@@ -173,7 +185,7 @@ def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: d
 
 
 def refuse_another_cluster(module: AnsibleModule, metadata: Metadata) -> None:
-    """Fail the module if this is not the expected cluster."""
+    """Fail the module if the option `cluster_id` is set and the cluster has another id."""
     expected = module.params["cluster_id"]
     if expected and expected != metadata.cluster_id:
         module.fail_json(
@@ -184,12 +196,12 @@ def refuse_another_cluster(module: AnsibleModule, metadata: Metadata) -> None:
 
 
 def names_of(changes: Sequence[Change]) -> list[str]:
-    """Return changes as kind and name."""
+    """Return `KIND NAME` of each change."""
     return [f"{change.kind} {change.name}" for change in changes]
 
 
 def answer(works: Sequence[Work], metadata: Metadata, what: str) -> dict[str, Any]:
-    """Return the result of a module."""
+    """Return the result of a module before it writes: changed, changes, cluster_id, plan, diff (titled `what`)."""
     whole = Plan(
         [change for plan, _ in works for change in plan.changes],
         [name for plan, _ in works for name in plan.unchanged],

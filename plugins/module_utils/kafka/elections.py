@@ -1,4 +1,4 @@
-"""Elects preferred leaders, of all partitions or of those that restarted brokers prefer to lead."""
+"""Elects the preferred leaders of all partitions, or of those whose preferred leader was restarted."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ FOLLOWED = 0.4
 
 
 class Elections:
-    """Elections in one cluster, which can be repeated.
+    """Elections of preferred leaders in one cluster; `state` and `elect` can be called repeatedly.
 
-    Brokers that were just restarted lead nothing, and their followers have no connection to them. Partitions that
-    clients write to are therefore elected last, when followers are connected. Before them, each broker gets one
-    partition as soon as it is in sync with it, and then the other internal partitions. A broker without internal
-    partitions gets one that clients write to together with these.
+    Brokers that were just restarted lead nothing, and their followers have no connection to them. As soon as such a
+    broker is in sync, it is elected for one internal partition, so that followers connect. Then it is elected for its
+    other internal partitions, and last for those that clients write to. A broker without internal partitions begins
+    with one of the latter.
     """
 
     def __init__(self, cluster: Cluster, brokers: Collection[int] | None = None) -> None:
-        """`brokers`: those that were restarted; None elects the preferred leaders of all partitions."""
+        """`brokers` are the ids of those that were restarted; None elects the preferred leaders of all partitions."""
         self.cluster, self.brokers = cluster, brokers
         self.led_since, self.tried, self.last = -math.inf, set[int](), State()
         self.asked, self.given, self.refused = set[str](), set[str](), dict[str, str]()
@@ -45,14 +45,14 @@ class Elections:
 
     @property
     def moved(self) -> set[str]:
-        """Return the names of elected partitions, by the answers and by the last state."""
+        """Return the elected partitions (TOPIC-NUMBER), according to the brokers' answers or the last state."""
         return self.given | (self.asked & _led(self.last) - self.refused.keys())
 
     def state(self) -> State:
-        """Return the state; elect each broker that is in sync with an internal partition for that one, once.
+        """Return the cluster's state, and elect restarted brokers for one internal partition each.
 
-        Followers connect to it during the rest of the wait. Brokers that lead a partition get none. Raises
-        ClusterError.
+        The election is requested once for each broker that leads nothing and is in sync with such a partition.
+        Followers connect to it while the caller waits. Raises ClusterError if the cluster does not answer.
         """
         state = self._seen(self.cluster.state())
         if self.led_since < 0 and any(p.leader in (self.brokers or ()) for p in state.partitions):
@@ -71,8 +71,9 @@ class Elections:
     def elect(self, timeout: float) -> list[Partition]:
         """Elect the preferred leaders and wait until they lead, at most `timeout` seconds.
 
-        Return the partitions that another replica still leads; the others are in `moved`. Requests without an answer
-        are repeated within that time. Raises ClusterError, at once if a request is rejected, else at the end.
+        Return the partitions that another replica still leads; `moved` has those that were elected. Requests without an
+        answer are repeated within that time. Raises ClusterError at once if a request is rejected, and at the end if
+        its result is unknown.
         """
         wait, failed = waits.Wait(timeout), list[ClusterError]()
         rest = self._others(self._look(wait))
@@ -97,7 +98,11 @@ class Elections:
         return left
 
     def lead_again(self) -> tuple[list[str], str]:
-        """Elect the preferred leaders; return the partitions they lead again, and why others lead the rest."""
+        """Elect the preferred leaders, within ELECTION seconds.
+
+        Return the names of the partitions that they lead again, and why other replicas lead the rest ('' if there is no
+        rest).
+        """
         try:
             why = not_elected(self.elect(ELECTION), self.refused)
         except ClusterError as error:
@@ -105,9 +110,10 @@ class Elections:
         return sorted(self.moved), why
 
     def _elect(self, asked: Sequence[Partition], wait: waits.Wait, failed: list[ClusterError]) -> None:
-        """Elect these; `failed` gets the error if the result is unknown. Raises ClusterError for a refusal.
+        """Elect the preferred leaders of the partitions in `asked`, and return when they lead or `wait` is over.
 
-        Kafka answers when they lead; a late answer does not mean that the election failed.
+        Kafka answers when they lead; a late answer does not mean that the election failed. An election whose result is
+        unknown is added to `failed`. Raises ClusterError if the request is rejected.
         """
         names, state, separate, pace = {str(p) for p in asked}, State(), False, waits.TICK
         try:
@@ -144,19 +150,22 @@ class Elections:
         return next(iter(self.cluster.clients.values())).elect(asked)
 
     def _ask_another(self, pending: bool = True) -> None:
-        """Use another client from now on: a broker reads no request from a connection that waits for an answer."""
+        """Use another client from now on: a broker reads no request from a connection that waits for an answer.
+
+        `pending` keeps the previous client, because closing it would cancel its request.
+        """
         name, client = next(iter(self.cluster.clients.items()))
         with suppress(ClientError):  # a file that it needs is gone: keep the existing client
             self.cluster.clients = {**self.cluster.clients, name: Admin(client.properties)}
             self.unanswered += [client] * pending  # keep it: its end would cancel the request
 
     def _record(self, asked: Sequence[Partition], refused: Mapping[str, str]) -> None:
-        """Record an answer."""
+        """Record the answer to an election; `refused` is {partition of `asked` that was not elected: reason}."""
         self.refused.update(refused)
         self.given |= {str(p) for p in asked} - refused.keys()
 
     def _seen(self, state: State) -> State:
-        """Record the state, unless it has no partitions: then the broker has just started."""
+        """Return the state, and record it if it has partitions: a broker that has just started reports none."""
         if state.partitions:
             self.last = state
         return state
@@ -174,14 +183,20 @@ class Elections:
         return [p for p in state.led_by_another() if self.brokers is None or p.replicas[0] in self.brokers]
 
     def _first(self) -> list[Partition]:
-        """Return one partition for each broker that leads nothing, an internal one if possible."""
+        """Return one partition for each restarted broker that leads nothing, as its first to lead.
+
+        An internal partition is preferred, since no client writes to it.
+        """
         by_broker = {p.replicas[0]: p for p in sorted(self.last.led_by_another(), key=_internal)}
         leads = {p.leader for p in self.last.partitions}
         return [by_broker[broker] for broker in sorted({*(self.brokers or ())} & {*by_broker} - leads)]
 
 
 def not_elected(left: Sequence[object], refused: Mapping[str, str]) -> str:
-    """Return a message about partitions that another replica still leads, with the reason if known; '' if none."""
+    """Return a message about `left`, the partitions that another replica still leads; '' if there are none.
+
+    `refused` has the reasons of partitions by name; the message has the first one that applies.
+    """
     if not left:
         return ""
     names = f"{', '.join(map(str, left[:5]))}{', ...' if left[5:] else ''}"

@@ -17,7 +17,7 @@ MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
 
 
 def topics(wanted: Entries) -> dict[str, list[str]]:
-    """Return the mistakes of entries, by name of the topic."""
+    """Return {topic: mistakes} of entries of kafka_topics: invalid names and numbers, and names declared twice."""
     mistakes: dict[str, list[str]] = {}
     for name, times in Counter(str(topic["name"]) for topic in wanted).items():
         if times > 1:
@@ -35,7 +35,7 @@ def topics(wanted: Entries) -> dict[str, list[str]]:
 
 
 def users(wanted: Entries) -> Iterator[str]:
-    """Yield invalid names, and credentials that two entries declare."""
+    """Yield messages about entries of kafka_users: invalid names, and a credential that two entries declare."""
     seen: set[tuple[str, str]] = set()
     for user in wanted:
         name, every = str(user["name"]), user.get("state") == "absent" and user.get("mechanism") is None
@@ -49,7 +49,7 @@ def users(wanted: Entries) -> Iterator[str]:
 
 
 def acl(item: Mapping[str, Any]) -> Iterator[str]:
-    """Yield mistakes that would make an ACL apply to no user, or to nothing."""
+    """Yield the mistakes of an entry of kafka_acls with which it would apply to no user, or allow and deny nothing."""
     if item["principal"] == "User:":
         yield "the principal has no name; write the name after User:"
     if not item["operations"]:
@@ -68,7 +68,10 @@ def acl(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def scope(prune: Mapping[str, Any] | None, kind: str) -> list[str]:
-    """Return the refusal of entries of `prune` that would match nothing."""
+    """Return messages about patterns of kafka_prune that match nothing: '', or with a `*` before the end.
+
+    `kind` is the key of `prune` whose patterns are checked: topics, acls, users or quotas.
+    """
     return [
         f"prune: {kind}: {name or 'an empty name'} matches nothing; write full names, or a prefix that ends with *"
         for name in (prune or {}).get(kind) or []

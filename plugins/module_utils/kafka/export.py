@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 
 
 def number(text: Any) -> Any:
-    """Return a string with an integer, or a float without a fraction, as an integer; anything else unchanged."""
+    """Return a string that is an integer, or a float without a fraction, as an int; any other value unchanged."""
     if isinstance(text, float):
         return int(text) if text.is_integer() else text
     digits = str(text).removeprefix("-")
@@ -30,9 +30,9 @@ def number(text: Any) -> Any:
 def arrived(
     replicas: Mapping[str, Sequence[Sequence[int]]], targets: Mapping[Place, Sequence[int]]
 ) -> dict[str, list[Sequence[int]]]:
-    """Return the replicas of topics as they are after running reassignments: meanwhile a partition has more.
+    """Return {topic: replicas of each partition} as they will be when running reassignments have ended.
 
-    `targets` are the replicas that partitions are moved to.
+    Until then a partition has the old and the new replicas. `targets` is {(topic, partition): new replicas}.
     """
     return {
         name: [targets.get((name, number)) or has for number, has in enumerate(partitions)]
@@ -41,10 +41,10 @@ def arrived(
 
 
 def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[str, Mapping[str, str]]) -> list[Entry]:
-    """Return entries of kafka_topics; a topic whose partitions have different numbers of replicas is not managed.
+    """Return the entries of kafka_topics that describe the existing topics.
 
-    `replicas` are those of the partitions by topic, `set_here` the topic's own settings. Names that begin with _ are
-    skipped.
+    `replicas` is {topic: replicas of each partition}, `set_here` {topic: its own settings}. Names that begin with _ are
+    skipped. A topic whose partitions have different numbers of replicas gets `manage: false`.
     """
     entries = []
     for name in sorted(topic for topic in replicas if not topic.startswith("_")):
@@ -59,16 +59,16 @@ def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[st
 
 
 def literal(text: str) -> str:
-    """Return a string as an expression in a template, in base64 if its characters could end the expression."""
+    """Return a string as a literal in a Jinja expression; in base64 if it has characters that could end the literal."""
     if re.fullmatch(r"[\w .,:;@=+*/-]*", text):
         return f"'{text}'"
     return f"'{base64.b64encode(text.encode()).decode()}' | b64decode"
 
 
 def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
-    """Return entries of kafka_users, one for each mechanism; passwords cannot be read, so entries refer to the vault.
+    """Return entries of kafka_users, one for each user and mechanism; `found` is {user: {mechanism: iterations}}.
 
-    `found` is {user: {mechanism: iterations}}.
+    Passwords cannot be read, so each entry refers to `vault.passwords`.
     """
     entries = []
     for name, kept in sorted(found.items()):
@@ -83,7 +83,10 @@ def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
 
 
 def acls(found: Iterable[Acl]) -> tuple[list[Entry], list[str]]:
-    """Return entries of kafka_acls, grouped by all but the operation, and the ACLs that cannot be declared."""
+    """Return entries of kafka_acls, and as texts the ACLs that kafka_acls cannot declare.
+
+    ACLs that differ only in their operation become one entry.
+    """
     known: dict[tuple[str, ...], list[str]] = {}
     others = []
     for one in sorted(found):
@@ -104,7 +107,7 @@ def acls(found: Iterable[Acl]) -> tuple[list[Entry], list[str]]:
 
 
 def quotas(found: Mapping[Entity, Values]) -> list[Entry]:
-    """Return entries of kafka_quotas."""
+    """Return the entries of kafka_quotas that describe the existing quotas, sorted by entity."""
     entries = []
     for who, values in sorted(found.items(), key=lambda item: str(item[0])):
         names = {kind: name or DEFAULT for kind, name in who._asdict().items() if name is not None}
@@ -113,7 +116,10 @@ def quotas(found: Mapping[Entity, Values]) -> list[Entry]:
 
 
 def broker_config(found: broker_settings.Found) -> tuple[Entry, list[str]]:
-    """Return kafka_dynamic_config, and lines for settings of single brokers, secrets and throttles."""
+    """Return kafka_dynamic_config, and lines about the settings that it does not contain.
+
+    These are the settings of single brokers, secrets, and throttles of reassignments.
+    """
     everywhere = {
         key: number(value)
         for key, value in sorted(found.settings.get(broker_settings.ALL, {}).items())

@@ -12,7 +12,10 @@ Factors = tuple[str, int]
 
 
 def differing(wanted: Iterable[Mapping[str, Any]], there: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Factors]:
-    """Return the declared, existing topics with another number of replicas; `there` has each partition's replicas."""
+    """Return {topic: (its numbers of replicas as text, the declared number)} of topics where the two differ.
+
+    `wanted` are entries of kafka_topics; `there` is {existing topic: replicas of each partition}.
+    """
     factors_by_name = {}
     for topic in wanted:
         name, factor = topic["name"], topic.get("replication_factor")
@@ -24,7 +27,7 @@ def differing(wanted: Iterable[Mapping[str, Any]], there: Mapping[str, Sequence[
 
 
 def refusals(found: Mapping[str, Factors]) -> list[str]:
-    """Return the refusal of such topics: one text, because one run of reassign.yml changes all of them."""
+    """Return [] or one message about all topics in `found`: one run of reassign.yml changes all of them."""
     names: dict[Factors, list[str]] = {}
     for name, factors in found.items():
         names.setdefault(factors, []).append(name)
