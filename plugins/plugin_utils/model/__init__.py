@@ -1,8 +1,8 @@
-"""Checks of the declared model, from the inventory only: no host is contacted.
+"""Checks of the inventory before a run: no host is contacted.
 
-One module per subject, one function per rule: a rule reads the model and yields problems, each of a ProblemKind beside
-the rule. A new rule is a function, its ProblemKind and its name in RULES; its row in
-tests/model/mistakes/<subject>.py is the test, and the line of docs/errors.md.
+Each module has one subject, each rule is one function: it takes the Model and yields a Problem for every mistake. A new
+rule needs its function, a ProblemKind next to the function, its name in RULES below, and a row in
+tests/model/mistakes/<subject>.py, from which its test and its line in docs/errors.md are made.
 """
 
 from __future__ import annotations
@@ -270,7 +270,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def check_model(model: Model) -> list[Problem]:
-    """Return all problems of the model, in no order."""
+    """Apply all RULES to the model and return the problems, in no particular order.
+
+    A problem whose code is in the variable `accept_risks` is returned as a warning.
+    """
     return list(risks.with_accepted_risks(model, (problem for rule in RULES for problem in rule(model))))
 
 
@@ -283,7 +286,12 @@ def model_of(
     prefixes: frozenset[str],
     function_entries: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Model:
-    """Return the model, with values in their declared types; `options` are the specs of all known variables."""
+    """Return the Model of an inventory, with each value converted to the type that its variable declares.
+
+    The other parameters are described at the attributes of Model; `hosts` is {host: {variable: value}}, `options` is
+    {variable: its argument spec, with type and default} for every variable that this project knows. A value that cannot
+    be converted becomes a problem in Model.mistyped.
+    """
     defaults = {name: option["default"] for name, option in options.items() if "default" in option}
     typed = Typed(options)
     values, mistyped = {}, []

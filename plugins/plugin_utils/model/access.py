@@ -1,4 +1,4 @@
-"""Checks users and ACLs as the playbook resources.yml applies them to the cluster."""
+"""Checks kafka_users and kafka_acls, which the playbook resources.yml applies to the cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULTS = {"pattern": "literal", "host": "*"}
 
 
 def _known(model: Model) -> set[str]:
-    """Return the names of the users; an empty set if they are not declared, or could not be computed."""
+    """Return the names of all present users in kafka_users; an empty set if it is not set or could not be computed."""
     return {str(user.get("name")) for user in model.present("kafka_users")}
 
 
@@ -52,7 +52,11 @@ USER_MECHANISM = ProblemKind(
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Check that every user is declared once, and has a password, enough iterations, and a listener to log in at."""
+    """Yield a problem for each user in kafka_users that is declared wrongly.
+
+    Such a user has an unusable name, is declared twice, has no password or too few or too many hash iterations, or uses
+    a mechanism that no listener accepts.
+    """
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
     accepted = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
     cases: dict[str, str] = {}
@@ -78,7 +82,11 @@ def users(model: Model) -> Iterator[Problem]:
 def _password(
     hosts: tuple[str, ...], variable: str, user: Mapping[str, Any], mechanism: str, accepted: set[str]
 ) -> Iterator[Problem]:
-    """Check the password of a user, how it is hashed, and that a listener accepts its mechanism."""
+    """Yield problems of one user's password: none set, wrong hash iterations, or no listener accepts its mechanism.
+
+    `variable` is the user's entry for messages, as kafka_users[alice]; `accepted` has the SASL mechanisms of all
+    listeners.
+    """
     iterations = whole(user.get("iterations", 8192))
     if not user.get("password"):
         yield USER_PASSWORD.problem(hosts, f"{variable}.password", user=user["name"])
@@ -109,7 +117,10 @@ USER_GENERATION_SUM = USER_GENERATION_MULTIPLE.variant(
 
 
 def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) -> Iterator[Problem]:
-    """Check the generation of a password, which is stored in the number of hash iterations."""
+    """Yield problems of `generation`, a number that the user increases with each new password.
+
+    Kafka stores no such number, so the generation is added to the number of hash iterations and must fit in there.
+    """
     number, place = whole(user.get("generation")), f"{variable}.generation"
     if user.get("verify") != "generation":
         if user.get("generation") is not None:
@@ -127,7 +138,7 @@ def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) 
 
 
 def _is_usable(name: Any) -> bool:
-    """Tell whether a client can log in with a name: not empty, no blank at an end, printable."""
+    """Tell whether a client could log in with this user name: not empty, printable, no blank at either end."""
     text = "" if name is None else str(name)
     return bool(text) and text == text.strip() and text.isprintable()
 
@@ -167,7 +178,7 @@ ACL_NAME_CLUSTER = ACL_NAME.variant(
 
 
 def acls(model: Model) -> Iterator[Problem]:
-    """Check that Kafka accepts every ACL, and that its principal exists."""
+    """Yield a problem for each entry of kafka_acls that Kafka would reject, or whose user is not declared."""
     hosts, known = names(model.brokers), _known(model)
     principals = {f"User:{name}" for name in known} | {
         name for first in model.brokers[:1] for name in first.super_users
@@ -188,7 +199,7 @@ def acls(model: Model) -> Iterator[Problem]:
 
 
 def _resource(hosts: tuple[str, ...], acl: Mapping[str, Any]) -> Iterator[Problem]:
-    """Check the operations and the name of an ACL."""
+    """Yield problems of one ACL: an operation that its resource type does not have, or a wrong resource name."""
     resource, operations = str(acl.get("resource")), acl.get("operations")
     for operation in operations if isinstance(operations, (list, tuple)) else []:
         valid = OPERATIONS.get(resource)
@@ -205,7 +216,11 @@ def _resource(hosts: tuple[str, ...], acl: Mapping[str, Any]) -> Iterator[Proble
 
 
 def _permissions(acl: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return what an ACL applies to: principal, resource, name, pattern, host and, last, each operation."""
+    """Return one tuple for each operation of an ACL: (principal, resource, name, pattern, host, operation).
+
+    Two ACLs with an equal tuple are about the same permission; whether it is allowed or denied is not part of the
+    tuple.
+    """
     given = acl.get("operations")
     target = [
         str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")
@@ -215,7 +230,7 @@ def _permissions(acl: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _effect(acl: Mapping[str, Any]) -> tuple[str, str]:
-    """Return whether an ACL allows or denies, and whether it is present or absent."""
+    """Return an ACL's (permission, state): 'allow' or 'deny', and 'present' or 'absent'."""
     return str(acl.get("permission") or "allow"), str(acl.get("state") or "present")
 
 
@@ -231,7 +246,10 @@ ACL_CONTRADICTION_GRANT = ACL_CONTRADICTION.variant(
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
-    """Check that no permission is declared twice, or with opposite effects."""
+    """Yield a problem for each permission that kafka_acls declares twice, or with opposite effects.
+
+    Opposite effects are allowed and denied, or present and absent; the grants of kafka_users count too.
+    """
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     for grant in granted(model.cluster_entries("kafka_users")):
@@ -261,7 +279,7 @@ JOB_LOGIN_TYPO = JOB_LOGIN.variant(advice="did you mean {near}?")
 
 
 def logins(model: Model) -> Iterator[Problem]:
-    """Check that jobs log in as declared users."""
+    """Yield a problem for each Spark job that logs in to Kafka as a user who is not in kafka_users."""
     known = _known(model)
     for node in model.spark_nodes:
         for job in node.jobs:

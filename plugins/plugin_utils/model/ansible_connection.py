@@ -1,4 +1,4 @@
-"""Rules on Ansible's own variables: how it connects to hosts, and names that it does not read."""
+"""Rules on Ansible's own variables (ansible_*): misspelt names, and values with which it cannot connect to a host."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LOGIN_INVALID = CONNECTION_WORD.variant(message="not the name of a login", advic
 
 
 def words(model: Model) -> Iterator[Problem]:
-    """Ansible reads the variables of a connection, and accepts their values."""
+    """Yield a problem for each misspelt ansible_* variable, and for each value with which Ansible could not connect."""
     for machine in model.functional:
         for name in sorted(machine.written):
             near = nearest(name, READ) if name.startswith("ansible_") and name not in READ else None
@@ -92,7 +92,7 @@ def _host(text: str) -> ProblemKind | None:
 
 
 def _login(machine: Machine) -> Iterator[Problem]:
-    """Yield what is wrong with the login of a connection and with how it becomes root."""
+    """Yield problems of ansible_user, and of the ansible_become* variables, by which that user becomes root."""
     values = machine.inputs.values
     method = values.get("ansible_become_method")
     if method is not None and str(method) not in BECOME and "." not in str(method):

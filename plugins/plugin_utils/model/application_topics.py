@@ -1,4 +1,7 @@
-"""Finds the topics that applications create for themselves, as far as grants and ACLs show them."""
+"""Finds topics that applications (Kafka Streams, MirrorMaker, Connect) create for themselves.
+
+The grants in kafka_users and the entries of kafka_acls show which applications there are.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ ApplicationTopics = tuple[str, str, tuple[str, ...]]
 
 
 def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:
-    """Yield the topics that Streams, MirrorMaker and Connect create, by their grants or by equivalent ACLs."""
+    """Yield the topics that Streams, MirrorMaker and Connect create, as (name, description, endings).
+
+    The applications are recognized by the grants in kafka_users, or by ACLs that give the same permissions.
+    """
     for user in model.present("kafka_users"):
         for grant in grants_of(user):
             yield from _of_grant(f"kafka_users[{user.get('name')}]", grant)
@@ -28,7 +34,10 @@ def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:
 
 
 def any_declared(topics: ApplicationTopics, known: Sequence[str]) -> bool:
-    """Tell whether a site declares some of the topics: it then knows which exist, and the rest are unused."""
+    """Tell whether the site declares at least one of these topics of an application.
+
+    `known` has the names that the site declares. If true, the site knows which of the topics exist.
+    """
     name, _, endings = topics
     prefix = name.removesuffix("*")
     return name in known or any(
@@ -37,7 +46,7 @@ def any_declared(topics: ApplicationTopics, known: Sequence[str]) -> bool:
 
 
 def _of_grant(place: str, grant: Mapping[str, Any]) -> Iterator[ApplicationTopics]:
-    """Yield the topics that the application of a grant creates."""
+    """Yield the topics that the application behind one grant creates; `place` names the user, as kafka_users[alice]."""
     for application in listed(grant.get("streams")):
         yield _streams(application, place)
     if grant.get("mirror_maker") is not None:
@@ -66,10 +75,10 @@ def _mirrored(alias: str, place: str) -> ApplicationTopics:
 
 
 def _of_acls(acls: Sequence[Mapping[str, Any]]) -> Iterator[ApplicationTopics]:
-    """Yield the topics of the principals that ACLs show to be applications.
+    """Yield the topics of those principals whose ACLs look like those of an application.
 
-    A principal that may create topics with the name of its group as prefix is a Streams application; one that may
-    create topics with the prefix of mm2 is a mirror.
+    A principal that may create topics with a prefix, and read the group named like that prefix, is a Streams
+    application. A principal that may create MirrorMaker's internal topics (mm2-) is MirrorMaker.
     """
     for principal in dict.fromkeys(str(entry.get("principal")) for entry in acls):
         of_principal = [entry for entry in acls if entry.get("principal") == principal]

@@ -1,4 +1,4 @@
-"""The declared model, which every rule reads."""
+"""The class Model: the declared hosts with their variables and groups, which every rule reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AnyMachine = TypeVar("AnyMachine", bound=Machine)
 class Model:
     """The hosts of an inventory, with their variables and groups.
 
-    An input that is not set, or could not be computed, is absent.
+    A variable that is not set, or whose value could not be computed, is missing in `hosts`.
     """
 
     hosts: Mapping[str, Mapping[str, Any]]
@@ -57,7 +57,7 @@ class Model:
 
     @cached_property
     def machines(self) -> dict[str, Machine]:
-        """All hosts of the inventory, by name."""
+        """All hosts of the inventory, as {name: Machine}."""
         return {machine.name: machine for machine in self._all(Machine, self.hosts)}
 
     @cached_property
@@ -67,7 +67,7 @@ class Model:
 
     @cached_property
     def voters(self) -> list[ZooKeeperServer]:
-        """The ZooKeeper servers that vote."""
+        """The ZooKeeper servers that vote, i.e. those that are not observers."""
         return [server for server in self.servers if server.votes]
 
     @cached_property
@@ -77,31 +77,34 @@ class Model:
 
     @cached_property
     def spark_nodes(self) -> list[SparkNode]:
-        """The hosts that run jobs."""
+        """The hosts of the group spark, which run jobs."""
         return self._all(SparkNode, self.groups.get("spark", ()))
 
     @cached_property
     def cluster(self) -> list[Machine]:
-        """The hosts of servers and brokers."""
+        """The hosts with a ZooKeeper server or a broker, each host once."""
         names = dict.fromkeys(machine.name for machine in (*self.servers, *self.brokers))
         return [self.machines[name] for name in names]
 
     @cached_property
     def functional(self) -> list[Machine]:
-        """The hosts that have a function."""
+        """The hosts that are in the group of at least one function (kafka, zookeeper, spark ...)."""
         return [self.machines[name] for name in self.function_hosts]
 
     @cached_property
     def function_hosts(self) -> list[str]:
-        """The names of the hosts that have a function."""
+        """The names of the hosts that are in the group of at least one function (kafka, zookeeper, spark ...)."""
         return list(dict.fromkeys(host for members in self.groups.values() for host in members))
 
     def cluster_entries(self, name: str) -> list[Mapping[str, Any]]:
-        """Return users or ACLs of the first broker, from which the playbook takes them."""
+        """Return the list in variable `name` (kafka_users or kafka_acls) of the first broker, as the playbook does.
+
+        The list is empty if there is no broker.
+        """
         return self.brokers[0].inputs.entries(name) if self.brokers else []
 
     def present(self, name: str) -> list[Mapping[str, Any]]:
-        """Return the users or ACLs of the first broker that should exist."""
+        """Return those entries of variable `name` (kafka_users or kafka_acls) whose state is not absent."""
         return [entry for entry in self.cluster_entries(name) if entry.get("state") != "absent"]
 
     @cached_property
@@ -112,23 +115,27 @@ class Model:
 
     @cached_property
     def layout(self) -> str:
-        """The layout that the first host of the cluster declares."""
+        """The variable `layout` of the first host of the cluster; "single" if there is no host."""
         return str(self.cluster[0].inputs.get("layout")) if self.cluster else "single"
 
     def is_in(self, function: str, machine: Machine) -> bool:
-        """Tell whether a host has a function."""
+        """Tell whether a host is in the group of a function, as kafka."""
         return machine.name in self.groups.get(function, ())
 
     def functions_of(self, machine: Machine) -> list[Function]:
-        """Return the functions of a host."""
+        """Return the functions (kafka, zookeeper, spark ...) in whose groups a host is."""
         return [function for function in functions().values() if self.is_in(function.name, machine)]
 
     def input_names(self, machine: Machine, kind: str) -> list[str]:
-        """Return the inputs of a kind (functions.INPUTS) of the functions of a host."""
+        """Return the names of role inputs of one `kind` that the functions of a host have.
+
+        `kind` is an attribute of Function (a name in functions.INPUTS), as "java": the inputs that name a Java
+        executable.
+        """
         return [name for function in self.functions_of(machine) for name in getattr(function, kind)]
 
     def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
-        """Return the entries of a kind (a key of groups/*.yml) of a host's functions, each with its function."""
+        """Return the (function, entry) pairs of a host for one `kind`, a key of groups/*.yml, as ports or mounts."""
         entries = self.function_entries.get(machine.name, {}).get(kind, {})
         by_function = [(function, entries.get(function.name)) for function in self.functions_of(machine)]
         return [
@@ -136,9 +143,10 @@ class Model:
         ]
 
     def executables(self, machine: Machine) -> dict[str, str]:
-        """Return {path: input} of the Java executables of a host's units.
+        """Return {path: role input that names it} of the Java executables that the host's systemd units start.
 
-        The executable of the role java is the first, and the default of the others.
+        The input of the role java comes first; the inputs of other roles default to it, so an equal path is not
+        repeated.
         """
         roles = {role for function in self.functions_of(machine) for role in function.roles}
         executables: dict[str, str] = {}
@@ -149,7 +157,7 @@ class Model:
 
 
 def datacenters(machines: Sequence[AnyMachine]) -> dict[str, list[AnyMachine]]:
-    """Return the hosts by datacenter, without hosts that have none."""
+    """Return {datacenter: its hosts}; hosts without a datacenter are left out."""
     hosts: dict[str, list[AnyMachine]] = {}
     for machine in machines:
         if machine.datacenter is not None:
@@ -158,7 +166,7 @@ def datacenters(machines: Sequence[AnyMachine]) -> dict[str, list[AnyMachine]]:
 
 
 def names(machines: Iterable[Machine]) -> tuple[str, ...]:
-    """Return the names of hosts."""
+    """Return the names of these hosts, in their order."""
     return tuple(machine.name for machine in machines)
 
 

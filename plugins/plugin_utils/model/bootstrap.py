@@ -1,4 +1,7 @@
-"""Rules on bootstrap.servers in every setting: at an address of a broker, the port is that of a listener."""
+"""Rules on bootstrap.servers in all settings.
+
+Where an entry names the address of a broker, a listener of that broker must be at the entry's port.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ BROKER_VARIABLES = ("kafka_client_properties", "kafka_config", "kafka_config_ove
 
 
 class Endpoints:
-    """The addresses of the inventory's brokers, and the ports at which they listen."""
+    """The addresses of all declared brokers, with the ports on which their listeners accept connections."""
 
     def __init__(self, model: Model) -> None:
-        """Read all listeners once."""
+        """Collect the addresses and ports from the listeners of all brokers in the model."""
         self.ports: dict[str, dict[str, str]] = {}
         """By address, or host name, the names of listeners by port."""
         self._brokers: dict[str, dict[str, str]] = {}
@@ -39,12 +42,15 @@ class Endpoints:
                 self._brokers[address] = for_clients
 
     def is_closed(self, entry: str) -> bool:
-        """Tell whether the address of an entry address:port is a broker's that has no listener at the port."""
+        """Tell whether `entry` ("address:port") names the address of a broker that has no listener at this port."""
         address, _, port = entry.strip().rpartition(":")
         return address in self._brokers and port not in self.ports[address]
 
     def listeners_of(self, entry: str) -> str:
-        """Return the listeners for clients of the broker whose address an entry has, for a message."""
+        """Return a text for a message that lists the listeners for clients of the broker at the address of `entry`.
+
+        `entry` is "address:port"; raises KeyError if the address is not that of a broker.
+        """
         listeners = self._brokers[entry.strip().rpartition(":")[0]]
         texts = (f"{endpoint} (listener {name})" for endpoint, name in listeners.items())
         return " or ".join(texts) or "address:port of a listener"
@@ -62,7 +68,7 @@ BOOTSTRAP_UNKNOWN_PORTS = BOOTSTRAP_UNKNOWN.variant(
 
 
 def ports(model: Model) -> Iterator[Problem]:
-    """Settings that name a broker's address name a port at which it listens."""
+    """Yield a problem for each bootstrap.servers with a broker's address and a port at which it does not listen."""
     if not model.brokers or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
         return  # what is missing is reported as such
     endpoints = Endpoints(model)
@@ -76,7 +82,7 @@ def ports(model: Model) -> Iterator[Problem]:
 
 
 def _servers(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield the bootstrap servers of a host's jobs, tools and plugins, each with its place."""
+    """Yield (variable, bootstrap servers) for the settings of the brokers and of the jobs on this host."""
     if model.is_in("kafka", machine):
         for name in BROKER_VARIABLES:
             yield from _inside(name, machine.inputs.mapping(name))

@@ -1,4 +1,4 @@
-"""Checks the dynamic settings of brokers, which apply without a restart."""
+"""Checks dynamic settings of brokers (kafka_dynamic_config), which Kafka applies without a restart."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{danger}", "{advice}
 
 
 def known(model: Model) -> Iterator[Problem]:
-    """Check that running brokers accept every dynamic setting and its value, and that no other task manages it."""
+    """Yield a problem for each dynamic setting that a running broker would reject, or that must not be set here.
+
+    Such settings are unknown, static, secret, of a listener, a throttle, or decide which records are lost.
+    """
     for broker in model.brokers:
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
         others = {str(name) for name in broker.inputs.sequence("known_properties")}
@@ -116,7 +119,7 @@ BROKER_CONFIG_DIFFERS = ProblemKind(
 
 
 def everywhere(model: Model) -> Iterator[Problem]:
-    """Check that the settings of all brokers are the same on every broker."""
+    """Yield a problem for the brokers whose kafka_dynamic_config differs from that of most brokers."""
     brokers_by_value: dict[str, list[Broker]] = {}
     for broker in model.brokers:
         settings_text = repr(sorted(broker.inputs.mapping(EVERY).items(), key=str))
@@ -127,7 +130,10 @@ def everywhere(model: Model) -> Iterator[Problem]:
 
 
 def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
-    """Return the dynamic settings of a broker, each with its variable: the broker's own override those of all."""
+    """Return {setting: (variable, value)} of the dynamic settings of a broker.
+
+    kafka_dynamic_config_overrides, of one broker, overrides kafka_dynamic_config, of all brokers.
+    """
     dynamic = {str(name): (EVERY, value) for name, value in broker.inputs.mapping(EVERY).items()}
     for name, value in broker.inputs.mapping(OWN).items():
         if value is not None or name not in dynamic:
@@ -144,7 +150,7 @@ BROKER_CONFIG_SHADOWED = ProblemKind(
 
 
 def shadowed(model: Model) -> Iterator[Problem]:
-    """Check that no dynamic setting overrides another value in the file of a broker."""
+    """Yield a warning for each dynamic setting that overrides a different value in kafka_config."""
     for broker in model.brokers:
         for name, (variable, value) in settings(broker).items():
             file_value = broker.config.get(name)
@@ -154,7 +160,10 @@ def shadowed(model: Model) -> Iterator[Problem]:
 
 
 def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
-    """Tell whether a heap has room for the buffers of two log cleaners, and as much again for everything else."""
+    """Tell whether a heap has room for the buffers of two log cleaners, and as much again for everything else.
+
+    `properties` are those of the broker; `heap` is a size such as "4g". False if the heap is not a size.
+    """
     heap_size = size(heap)
     return heap_size is not None and 4 * (whole(properties.get(BUFFER)) or DEFAULT_BUFFER) <= heap_size
 
@@ -170,7 +179,10 @@ BROKER_CONFIG_HEAP_NULL = BROKER_CONFIG_HEAP.variant(message=f"where it was set,
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """Check that the heap has room for two buffers of the log cleaner if a setting restarts the cleaner."""
+    """Yield a problem if a dynamic setting restarts the log cleaner and the heap has no room for two buffers.
+
+    During that restart, the old and the new cleaner both have a buffer.
+    """
     for broker in model.brokers:
         heap, dynamic = size(broker.inputs.get("kafka_heap")), settings(broker)
         restarting = sorted(name for name in dynamic if name in OF_CLEANER)

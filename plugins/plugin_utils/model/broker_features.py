@@ -1,4 +1,7 @@
-"""Checks what brokers need for their properties: classes, remote storage, deletion of topics, memory of the cleaner."""
+"""Checks what brokers need for their properties to work.
+
+Subjects: jars of classes, the authorizer, remote storage, deletion of topics, memory of the log cleaner.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ MOST_OF_A_THREAD, LEAST_OF_A_THREAD = 2**31 - 1, 2**20  # bytes of the buffer (L
 
 
 def place(broker: Broker, name: str) -> str:
-    """Return where a property is set; kafka_config if it is not set."""
+    """Return where the property `name` is set, as kafka_config[name]; also kafka_config if it is not set."""
     return f"{next((variable for variable, layer in reversed(broker.layers) if name in layer), 'kafka_config')}[{name}]"
 
 
@@ -74,7 +77,10 @@ CLASS_MISSING_FOLDER = CLASS_MISSING.variant(
 
 
 def classes(model: Model) -> Iterator[Problem]:
-    """Check that a class that is not Kafka's own comes with a jar: without it no broker starts."""
+    """Yield a problem for each property of a broker that names a class which is not in Kafka's archive.
+
+    If kafka_class_path or a Java option adds jars, only the paths in kafka_class_path are checked.
+    """
     for broker in model.brokers:
         path = [str(item) for item in broker.inputs.sequence(CLASS_PATH)]
         for item in path:
@@ -87,7 +93,7 @@ def classes(model: Model) -> Iterator[Problem]:
 
 
 def _classes(broker: Broker) -> Iterator[Problem]:
-    """Check the class names in the properties of a broker that has no other classes than Kafka's."""
+    """Yield a problem for each class in the broker's properties that is not in Kafka's archive, or looks misspelt."""
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
     properties = {place(broker, str(name)): (str(name), value) for name, value in broker.config.items()}
     properties |= {f"{variable}[{name}]": (name, value) for name, (variable, value) in settings(broker).items()}
@@ -113,9 +119,9 @@ AUTHORIZER_KRAFT = ProblemKind(
 
 
 def authorizer(model: Model) -> Iterator[Problem]:
-    """Check that the authorizer is one for brokers with ZooKeeper.
+    """Yield a problem for each broker with StandardAuthorizer, which is for KRaft.
 
-    The one of KRaft starts a listener only after it has read the ACLs of the metadata log (StandardAuthorizer.start).
+    With ZooKeeper, it would wait forever for the ACLs of the metadata log, and no listener would start.
     """
     for broker in model.brokers:
         if text_of(broker.config.get(AUTHORIZER)).strip() == OF_KRAFT:
@@ -132,7 +138,10 @@ REMOTE_STORAGE_TOPIC = REMOTE_STORAGE.variant(
 
 
 def remote_storage(model: Model) -> Iterator[Problem]:
-    """Check that topics use remote storage only if brokers do, and that brokers have a storage manager."""
+    """Yield a problem for each broker with remote storage but without a storage manager class.
+
+    Also yield one for each topic with remote storage if a broker does not have remote storage.
+    """
     without = [broker for broker in model.brokers if not _is_on(broker, SYSTEM)]
     for broker in model.brokers:
         if broker not in without and not broker.config.get(MANAGER):
@@ -153,7 +162,7 @@ TOPIC_KEPT_PRUNE = TOPIC_KEPT.variant(message="these brokers delete no topic, bu
 
 
 def deletion(model: Model) -> Iterator[Problem]:
-    """Check that brokers can delete topics if the inventory deletes some."""
+    """Yield a problem for each broker with delete.topic.enable off, if the inventory deletes or prunes topics."""
     absent = [topic.name for topic in topics_of(model) if topic.managed and topic.entry.get("state") == "absent"]
     for broker in model.brokers:
         pruned = listed(broker.inputs.mapping("kafka_prune").get("topics") or [])
@@ -176,7 +185,10 @@ CLEANER_BUFFER_THREAD = CLEANER_BUFFER.variant(
 
 
 def cleaner(model: Model) -> Iterator[Problem]:
-    """Check that the buffers of the log cleaner fit into the heap, and are large enough for each of its threads."""
+    """Yield a problem if the buffers of the log cleaner fill more than half the heap.
+
+    Also yield one if they are too small for the number of cleaner threads: Kafka would not start.
+    """
     for broker in model.brokers:
         heap, threads = size(broker.inputs.get("kafka_heap")), whole(broker.config.get(THREADS, 1)) or 1
         buffer = whole(broker.config.get(BUFFER, DEFAULT_BUFFER))
@@ -202,6 +214,6 @@ def _is_off(broker: Broker, name: str) -> bool:
 
 
 def _value(broker: Broker, name: str) -> Any:
-    """Return a property of a broker, a text in lower case."""
+    """Return a broker property from the inventory, None if not set; a text is stripped and in lower case."""
     value = broker.config.get(name)
     return value.strip().lower() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Checks broker properties that Kafka accepts, but that have another effect than intended or exclude clients."""
+"""Checks broker properties that Kafka accepts, but that do not have the intended effect, or exclude clients."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
 
 @dataclass(frozen=True)
 class Expiry:
-    """A time after which brokers forget what clients still use."""
+    """The limits of a broker property that sets after which time a producer or transaction is forgotten."""
 
     least: int
     """The smallest value without a problem, if the broker does not set `other`."""
@@ -176,7 +176,10 @@ REQUIRED: dict[str, tuple[int, ProblemKind]] = {
 
 
 def limits(model: Model) -> Iterator[Problem]:
-    """Check that properties have the intended effect, and fit one another and the defaults of clients."""
+    """Yield a problem for each broker property whose value is probably not what was intended.
+
+    Examples: seconds instead of milliseconds, a limit below what clients use by default, two limits that do not fit.
+    """
     for broker in model.brokers:
         for variable, layer in broker.layers:
             yield from _numbers(broker, variable, layer)
@@ -193,7 +196,10 @@ def limits(model: Model) -> Iterator[Problem]:
 
 
 def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check numbers that Kafka reads as unlimited, and durations in another unit than milliseconds."""
+    """Yield a problem for a limit below -1 or of 0, and for a duration that seems not to be in milliseconds.
+
+    `layer` has the properties that `variable` sets, as kafka_config.
+    """
     for name in UNLIMITED:
         number = whole(layer.get(name))
         if number is not None and (number < -1 or (number == 0 and not name.endswith("bytes"))):
@@ -210,7 +216,7 @@ def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterato
 
 
 def _seconds(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check durations in milliseconds that are about the usual number of seconds."""
+    """Yield a warning for each property in milliseconds whose number would fit the usual value in seconds."""
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
     for name in (str(name) for name in layer if str(name).endswith(".ms") and name not in (*SPANS, *JUDGED)):
         number, default = whole(layer[name]), FOLLOWING.get(name, definitions.default("broker", name))
@@ -220,7 +226,10 @@ def _seconds(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterato
 
 
 def _expiries(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check that brokers forget nothing, and ask no client for a new login, while it is in use."""
+    """Yield a problem for times after which brokers forget a producer or transaction that is still in use.
+
+    Also yield one if clients must log in again too often (connections.max.reauth.ms).
+    """
     for name, expiry in EXPIRIES.items():
         least = (whole(broker.config.get(expiry.other)) if "." in expiry.other else None) or expiry.least
         number = whole(layer.get(name))
@@ -233,7 +242,7 @@ def _expiries(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterat
 
 
 def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check that consumers can have the session timeout that they request by default."""
+    """Yield a warning if the allowed session timeouts of consumer groups do not include the clients' default, 45 s."""
     least, longest = (
         whole(broker.config.get(name, default)) for name, default in zip(SESSIONS, (6000, 1_800_000), strict=True)
     )
@@ -247,7 +256,10 @@ def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterat
 
 
 def _required(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check that clients have what they request by default, and that a broker may pause for a usual time."""
+    """Yield a warning for each property below its minimum in REQUIRED.
+
+    Below it, clients with default settings are rejected, or a short pause of a broker has consequences.
+    """
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
     for name in (str(name) for name in layer if name in REQUIRED):
         number, default = whole(layer[name]), definitions.default("broker", name)
@@ -276,7 +288,10 @@ PROTOCOLS = {"inter.broker.protocol.version": PROTOCOL_OLD, "log.message.format.
 
 
 def _leftovers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check that no broker creates topics by itself, and that no protocol version remains after an upgrade."""
+    """Yield a problem if brokers create topics automatically.
+
+    Also yield one if a protocol version is still that of an older Kafka, as it is during an upgrade.
+    """
     if text(layer.get(AUTO_CREATE)).lower() == "true":
         yield broker.report(TOPICS_UNDECLARED, f"{variable}[{AUTO_CREATE}]", True)
     version = str(broker.inputs.get("kafka_version"))
@@ -289,7 +304,7 @@ def _leftovers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Itera
 
 
 def _largest_batch(broker: Broker) -> Iterator[Problem]:
-    """Check that the largest batch fits into a segment and into a request."""
+    """Yield a problem if a batch of message.max.bytes does not fit into a broker's segment or request size."""
     largest = whole(broker.config.get(MESSAGE, BATCH_DEFAULTS[MESSAGE]))
     for name, kind in HOLDERS.items():
         most = whole(broker.config.get(name, BATCH_DEFAULTS[name]))
@@ -301,7 +316,10 @@ def _largest_batch(broker: Broker) -> Iterator[Problem]:
 
 
 def limit(broker: Broker, name: str) -> int:
-    """Return a property of BATCH_DEFAULTS as a broker has it; Kafka's default if it is not a number."""
+    """Return a size in bytes of a broker, for a property `name` of BATCH_DEFAULTS, as message.max.bytes.
+
+    Return Kafka's default if the broker does not set the property, or not to a number.
+    """
     number = whole(broker.config.get(name))
     return BATCH_DEFAULTS[name] if number is None else number
 
@@ -319,7 +337,10 @@ PROPERTY_LISTENER_COVERED = PROPERTY_LISTENER.variant(
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Check that properties of a listener name an existing one, and that properties of all listeners have an effect."""
+    """Yield a problem for each property listener.name.X.* if there is no listener X.
+
+    Also yield one for a property of all listeners that has no effect, because each listener has its own value.
+    """
     for broker in model.brokers:
         names = {item.name.lower(): item for item in broker.listeners}
         for variable, layer in broker.layers:
@@ -340,7 +361,7 @@ def listeners(model: Model) -> Iterator[Problem]:
 
 
 def all_covered(broker: Broker, name: str) -> bool:
-    """Tell whether every listener that uses a property has its own value of it."""
+    """Tell whether property `name` has no effect, because every listener that would use it has its own value."""
     if name == "ssl.principal.mapping.rules":
         return all(item.rules for item in broker.encrypted if item.asks_for_certificates)
     return bool(broker.encrypted) if name.startswith("ssl.") else True

@@ -1,4 +1,7 @@
-"""Rules on the names in certificates: peers compare them with the address at which they connect to a host."""
+"""Rules on the names in certificates.
+
+A client or another server compares them with the address at which it connects to a host.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ LISTED = 3  # hosts that a message lists, of more
 
 
 def missing(model: Model) -> Iterator[Problem]:
-    """A certificate contains every address at which its host is reached, or from which it connects.
+    """Yield a problem for each certificate without one of the addresses at which its host is reached.
 
-    Peers compare it; ZooKeeper compares it in both directions.
+    ZooKeeper servers also compare the address from which a host connects.
     """
     required: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
     for broker in model.brokers:
@@ -60,7 +63,10 @@ CERTIFICATE_NAMES_KEYSTORE = CERTIFICATE_NAMES_ADVERTISED.variant(
 
 
 def _incomplete(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem of a certificate, for all hosts that have one of this name; `hosts` has the missing names."""
+    """Return the problem of the certificate `name`, one for all hosts that have a certificate of this name.
+
+    `hosts` is {host: the addresses that its certificate lacks}.
+    """
     several = len(hosts) > 1
     texts = [f"{', '.join(names)}{f' of {host}' if several else ''}" for host, names in hosts.items()]
     if len(texts) > LISTED + 1:
@@ -77,7 +83,10 @@ def _incomplete(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> 
 
 
 def _advertised_names(model: Model) -> Iterator[Problem]:
-    """Yield addresses that listeners advertise besides their own, and that are not in their certificate."""
+    """Yield a problem for each advertised address of a listener that the listener's certificate does not contain.
+
+    Only addresses that differ from the listener's own address are checked here.
+    """
     twice = {address for address, _ in shared(model)}
     for broker in model.brokers:
         for item in broker.encrypted:
@@ -97,7 +106,7 @@ def _advertised_names(model: Model) -> Iterator[Problem]:
 
 
 def _missing(required: Sequence[str], names: Any) -> list[str]:
-    """Return the required names that neither a name of a certificate nor a wildcard covers."""
+    """Return those of `required` that `names`, the names in a certificate, do not contain, not even by a wildcard."""
     known = {str(name).lower() for name in names} if isinstance(names, (list, tuple)) else set()
     return [
         name

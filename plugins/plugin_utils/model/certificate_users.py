@@ -35,7 +35,10 @@ USER_NOBODY_CASE = USER_NOBODY.variant(
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Check that a listener derives the name of each user without a password from a certificate, token or ticket."""
+    """Yield a warning for each user without a password whose name no listener can derive.
+
+    A listener derives a name from a certificate, a token or a Kerberos ticket.
+    """
     without_password = [user for user in model.present("kafka_users") if switch(user.get("credential")) is False]
     brokers = [broker for broker in model.brokers if broker.listeners] if without_password else []
     if not brokers or any(_has_other_names(broker) for broker in brokers):
@@ -64,9 +67,10 @@ def users(model: Model) -> Iterator[Problem]:
 
 
 def _in_other_case(clients: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, str] | None:
-    """Return a listener of clients whose rule changes the case of a name, and the name that it derives.
+    """Return (listener, derived name) of a listener whose rule changes the case of `name`.
 
-    None if a listener derives the name as it is, or if there is no such listener.
+    Return None if a listener derives `name` as it is, or if there is no such listener. `clients` is {listener: its
+    principal mapping rules}.
     """
     if any(_can_derive(rules, name) for rules in clients.values()):
         return None
@@ -80,7 +84,10 @@ def _in_other_case(clients: Mapping[str, tuple[str, ...]], name: str) -> tuple[s
 
 
 def _is_internal(broker: Broker, item: Listener) -> bool:
-    """Tell whether only brokers and the control node connect to a listener: the site's rules allow no other source."""
+    """Tell whether only brokers and the control node can connect to a listener.
+
+    Then it is the listener between brokers, and the firewall rules allow no other source.
+    """
     if item.name != str(broker.inter_broker) or not broker.inputs.on("base_firewall"):
         return False
     site_ports = [whole(rule.get("port")) for rule in broker.inputs.entries("site_firewall_rules")]
@@ -90,7 +97,7 @@ def _is_internal(broker: Broker, item: Listener) -> bool:
 
 
 def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
-    """Yield the super users, and the names that a listener derives from the certificates that the site declares."""
+    """Yield the names of super users, and those that a listener derives from all certificates in the inventory."""
     yield from (name.removeprefix("User:") for name, _ in super_users(broker))
     rules = rules_of(broker, item)[1]
     for machine in model.machines.values():
@@ -100,7 +107,11 @@ def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
 
 
 def _has_other_names(broker: Broker) -> bool:
-    """Tell whether a broker gets names from another source, or no listener asks clients for their identity."""
+    """Tell whether the user names of a broker cannot be checked.
+
+    Then they come from another mechanism than SCRAM, or from a principal.builder.class, or no listener identifies
+    clients.
+    """
     elsewhere = any(set(item.mechanisms) - {*SCRAM} for item in broker.listeners)
     asked = any(item.protocol not in CLEAR or item.mechanisms for item in broker.listeners)
     return elsewhere or not asked or any("principal.builder.class" in str(name) for name in broker.config)
@@ -108,12 +119,12 @@ def _has_other_names(broker: Broker) -> bool:
 
 @cache
 def _can_derive(rules: tuple[str, ...], name: str) -> bool:
-    """Tell whether rules may derive a name from some subject; true if a rule cannot be analysed."""
+    """Tell whether principal mapping rules can result in this user name; true if a rule cannot be analysed."""
     return any(_fits(rule.strip(), name) for rule in rules or ("DEFAULT",))
 
 
 def _fits(rule: str, name: str) -> bool:
-    """Tell whether one rule may derive a name from some subject; true if the rule cannot be analysed."""
+    """Tell whether one mapping rule can result in this user name; true if the rule cannot be analysed."""
     if rule == "DEFAULT":
         return bool(SUBJECT.match(name))
     parts_of_rule = RULE.fullmatch(rule)
@@ -132,7 +143,11 @@ def _fits(rule: str, name: str) -> bool:
 
 
 def _part(part: str, groups: Sequence[str], pattern: str) -> str:
-    """Return a part of a replacement as a pattern of the texts that it can result in."""
+    """Return a regular expression of what one part of a mapping rule's replacement can result in.
+
+    `part` is a text or a reference such as $1; `groups` are the regular expressions of the groups in the rule's
+    pattern.
+    """
     if re.fullmatch(r"\$\d", part):
         number = int(part[1])
         return "(?:.*)" if number == 0 or number > len(groups) else f"(?:{groups[number - 1]})"
@@ -140,7 +155,7 @@ def _part(part: str, groups: Sequence[str], pattern: str) -> str:
 
 
 def _groups(pattern: str) -> list[str]:
-    """Return the patterns of the capturing groups, in order; `.*` for a group that contains groups."""
+    """Return the regular expressions inside the capturing groups of `pattern`, in order; ".*" for a nested group."""
     patterns: dict[int, str] = {}
     opened: list[int] = []
     inside = False  # of [...]

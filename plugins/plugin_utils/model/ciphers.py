@@ -1,4 +1,7 @@
-"""Rules on cipher suites: Java knows them, and at least one fits the protocols and keys in use."""
+"""Rules on lists of TLS cipher suites.
+
+Java must know every suite, and at least one must fit the enabled protocols and the type of the key.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ BOTH = "TLSv1.2,TLSv1.3"  # the default of Kafka and ZooKeeper
 
 
 def suites(model: Model) -> Iterator[Problem]:
-    """Every list of suites contains suites of Java, and one for a protocol and a key that are in use."""
+    """Yield a problem for each list of cipher suites with which a process would not start, or never connect.
+
+    Such a list has a suite that Java does not know, or none for a protocol and a key type in use.
+    """
     ensemble = {key for server in model.servers if (key := _key_of_server(server))}
     for broker in model.brokers:
         keys = {"zookeeper.": ensemble, **_keys_of_broker(broker)}
@@ -47,7 +53,10 @@ def suites(model: Model) -> Iterator[Problem]:
 
 
 def _key(machine: Machine, path: str) -> str:
-    """Return the kind of the key in a keystore, as pki_key names it; "" if the key is not made by the role pki."""
+    """Return the type of the key in the keystore at `path`, a value of pki_key such as rsa-2048.
+
+    Return "" if the keystore is provided by the site instead of made by the role pki.
+    """
     entry = next((entry for entry in machine.certificates if path and entry.get("path") == path), None)
     source = (entry.get("source") or machine.inputs.text("pki_source") or "own") if entry else "provided"
     return "" if source == "provided" else machine.inputs.text("pki_key") or "rsa-2048"
@@ -58,7 +67,10 @@ def _key_of_server(server: ZooKeeperServer) -> str:
 
 
 def _keys_of_broker(broker: Broker) -> dict[str, set[str]]:
-    """Return the kinds of keys by the prefix of each list of suites: of listeners with their own, "" for the rest."""
+    """Return {prefix of properties: key types that a list of suites with this prefix is used with}.
+
+    The prefix is listener.name.X. for a listener with its own list, and "" for the list of all other listeners.
+    """
     kinds: dict[str, set[str]] = {"": set()}
     for item in broker.encrypted:
         prefix, key = f"listener.name.{item.name.lower()}.", _key(broker, broker.keystore(item))
@@ -69,7 +81,7 @@ def _keys_of_broker(broker: Broker) -> dict[str, set[str]]:
 
 
 def _signs(suite: str, key: str) -> bool:
-    """Tell whether a server with a kind of key can use a suite; a suite of TLS 1.3 works with any key."""
+    """Tell whether a server with a key of this type, as rsa-2048, can use a cipher suite."""
     kind = suite.partition("_WITH_")[0]
     return suite in TLS_1_3 or "anon" in kind or ("ECDSA" if key.startswith("ec") else "RSA") in kind.split("_")
 
@@ -101,7 +113,11 @@ def _check(
     among: Mapping[Any, Any],
     keys: Mapping[str, set[str]] = MappingProxyType({}),
 ) -> Iterator[Problem]:
-    """Yield the lists of suites among `settings` that do not fit; `among` are all settings of the process."""
+    """Yield a problem for each list of cipher suites in `settings` that is unknown to Java or fits nothing.
+
+    `among` has all settings of the process, for its protocols; `keys` is {prefix of properties: key types of the
+    server}.
+    """
     for name, value in settings.items():
         match = SUITES.fullmatch(str(name))
         given = [item.strip() for item in text(value).split(",") if item.strip()] if match and value is not None else []
@@ -133,18 +149,21 @@ def _check(
 
 @cache
 def known() -> frozenset[str]:
-    """Return the suites that any release of Java supports, also those that its java.security disables."""
+    """Return the names of all cipher suites that any Java release supports, from cipher_suites.json.
+
+    Suites that Java supports but disables in java.security are included.
+    """
     releases = json.loads((FOLDER / "cipher_suites.json").read_text(encoding="utf-8"))
     return frozenset(" ".join(line for lines in releases.values() for line in lines).split())
 
 
 def _possible(name: str) -> bool:
-    """Tell whether a suite is one of Java's, or may be another provider's: not if it is a typo of one of Java's."""
+    """Tell whether a suite is one of Java's or may be of another provider; false if it looks like a typo of Java's."""
     return name in known() or bool(OLDER.fullmatch(name) and not get_close_matches(name, known(), 1, SIMILAR))
 
 
 def _meant(name: str) -> str | None:
-    """Return Java's name of a suite from a typo or OpenSSL's name, as ECDHE-RSA-AES256-GCM-SHA384."""
+    """Return Java's name for a misspelt cipher suite or for OpenSSL's name of it, else None."""
     plain = re.sub(r"(AES)(128|256)", r"\1_\2", name.upper().replace("-", "_"))
     kind = re.search(r"AES_\d+_\w+|CHACHA20_POLY1305\w*", plain)
     head = plain[: kind.start()].strip("_").removeprefix("TLS_").removesuffix("_WITH") if kind else ""
@@ -154,7 +173,10 @@ def _meant(name: str) -> str | None:
 
 
 def _protocols(match: re.Match[str], among: Mapping[Any, Any]) -> set[str]:
-    """Return the protocols that are enabled for a list of suites."""
+    """Return the TLS versions (TLSv1.2, TLSv1.3) that the process enables where a list of suites applies.
+
+    `match` is that of SUITES with the property's name; `among` has all settings of the process.
+    """
     default = BOTH
     if match[3]:
         names = [f"{match[3]}enabledProtocols"]

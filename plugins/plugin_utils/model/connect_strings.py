@@ -1,4 +1,7 @@
-"""Rules on connection strings: of brokers to the ensemble, and of clients to the brokers."""
+"""Rules on connection strings: of brokers to ZooKeeper, and of clients to brokers.
+
+Also rules on properties of clients, and on names and checkpoints of Spark jobs.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,11 @@ CHROOT_INVALID_RESERVED = CHROOT_INVALID.variant(
 
 
 def zookeeper_connect(model: Model) -> Iterator[Problem]:
-    """Brokers connect to declared servers, to all of them or to those of one datacenter, and to a valid chroot."""
+    """Yield a problem for each broker with a wrong ZooKeeper connection string or chroot.
+
+    The string is wrong if it names an undeclared server, no server, or neither all servers nor all of the broker's
+    datacenter.
+    """
     places = connect_places(model)
     for broker in model.brokers:
         for entry in broker.zookeeper_connect:
@@ -66,9 +73,9 @@ ZOOKEEPER_CONNECT_PARTIAL_ONE = ZOOKEEPER_CONNECT_PARTIAL.variant(
 
 
 def _missing(model: Model, broker: Broker, known: frozenset[str]) -> Iterator[Problem]:
-    """Yield a warning if a broker knows only some servers; those of its own datacenter are enough if they are several.
+    """Yield a warning if a broker knows too few of the ZooKeeper servers; `known` has the names of those it knows.
 
-    One of several may be down, as in ZooKeeper as a whole.
+    In a cluster of several datacenters, those of its own datacenter are enough, if they are at least two.
     """
     missing = [server.name for server in model.servers if server.name not in known]
     local = {server.name for server in model.servers if server.datacenter == broker.datacenter}
@@ -94,7 +101,10 @@ BOOTSTRAP_UNKNOWN_UNREAD = BOOTSTRAP_UNKNOWN_NONE.variant(
 
 
 def bootstrap(model: Model) -> Iterator[Problem]:
-    """bootstrap.servers of clients name listeners that exist."""
+    """Yield a problem for each bootstrap.servers in kafka_client and kafka_admin_listeners at which no broker listens.
+
+    Also yield one where kafka_admin_listeners has no bootstrap.servers.
+    """
     advertised = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     if not advertised or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
         return  # what is missing is reported as such
@@ -123,7 +133,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
 
 
 def _without_servers(machine: Machine, variable: str, settings: Mapping[Any, Any]) -> Problem:
-    """Return the problem of client settings without bootstrap.servers, with the key that was probably meant so."""
+    """Return the problem of client settings without bootstrap.servers; its advice names a similar key."""
     if key := next((key for key in settings if "servers" in str(key)), None):
         return machine.report(BOOTSTRAP_UNKNOWN_KEY, variable, key=key)
     if key := next((key for key in settings if "boot" in str(key)), None):
@@ -132,9 +142,9 @@ def _without_servers(machine: Machine, variable: str, settings: Mapping[Any, Any
 
 
 def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
-    """Yield ports of the cluster that differ between hosts, where clients get wrong ones from that.
+    """Yield a problem if client_port or replication_port differs between hosts, so that clients connect to wrong ports.
 
-    Each host computes the ports of all brokers from its own value.
+    Each host computes the ports of all brokers from its own value. `advertised` has "address:port" of all listeners.
     """
     for name, network, machines in (
         ("client_port", "client", model.functional),
@@ -156,7 +166,7 @@ def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
 
 
 def _servers(machine: Machine) -> Iterator[str]:
-    """Yield the bootstrap servers of a host's client settings, from the site or the wiring."""
+    """Yield each "address:port" in bootstrap.servers of kafka_client and kafka_admin_listeners of a host."""
     listeners = machine.inputs.mapping("kafka_admin_listeners").values()
     for settings in (machine.inputs.get("kafka_client"), *listeners):
         servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
@@ -164,7 +174,11 @@ def _servers(machine: Machine) -> Iterator[str]:
 
 
 def client_properties(model: Model) -> Iterator[Problem]:
-    """The site's client settings are properties of Kafka, and wait for every acknowledgement."""
+    """Yield a problem for each property of clients that Kafka does not know, or whose value it rejects.
+
+    Also yield one for acks other than "all". The settings are kafka_client, those of the tools, and those of Spark
+    jobs.
+    """
     if not model.brokers:
         return
     definitions = Definitions.load("kafka", str(model.brokers[0].inputs.get("kafka_version")))
@@ -208,7 +222,7 @@ JOB_CHECKPOINT = ProblemKind(
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """A job's name is valid as the name of its unit and unique on its node, and its checkpoint is its own."""
+    """Yield a problem for each Spark job with an invalid or duplicate name, or with the checkpoint of another job."""
     for node in model.spark_nodes:
         names = [str(entry["name"]) for entry in node.inputs.entries("spark_job_jobs") if entry.get("name")]
         for name in sorted({name for name in names if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name)}):
