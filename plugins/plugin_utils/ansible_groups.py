@@ -12,7 +12,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 
 
 def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
-    """Return what the groups set, lowest precedence first: group_vars override the hosts file, for any group."""
+    """Return the variables that each group of the inventory sets, as layers with the lowest precedence first.
+
+    Each group has two layers: its vars in the hosts file, then its group_vars. The group_vars of any group override the
+    hosts file of every group. `hostvars` and `loader` are Ansible's own objects.
+    """
     inventory, layers = hostvars._inventory, list[Layer]()
     groups = by_precedence(group for group in inventory.groups.values() if group.name != "ungrouped")
     for group in groups:  # the first is all: it has no depth
@@ -25,14 +29,14 @@ def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
 
 
 def groups_of(hostvars: Any, host: str) -> list[str]:
-    """Return the groups of a host, the one with the highest precedence last."""
+    """Return the names of the groups of a host, lowest precedence first; `hostvars` is Ansible's own object."""
     return [group.name for group in by_precedence(hostvars._inventory.get_host(host).get_groups())]
 
 
 def unrelated_groups_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
-    """Return pairs of groups of a host of which neither contains the other; the second overrides the first.
+    """Return pairs (overridden group, overriding group) of a host's groups of which neither contains the other.
 
-    There is none if the site sets ansible_group_priority for them.
+    Pairs whose ansible_group_priority differs are skipped: there the site itself has set which group overrides.
     """
     groups = [
         group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")

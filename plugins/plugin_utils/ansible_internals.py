@@ -42,31 +42,31 @@ keep_bytecode()  # here, because little of this collection is imported earlier
 
 
 def written_in(text: str) -> str | None:
-    """Return the file in which a text of the inventory is written; None if it was computed or given with -e."""
+    """Return the path of the inventory file that contains a text; None if it was computed or passed with -e."""
     return written_at(text)[0]
 
 
 def written_at(value: Any) -> tuple[str | None, int | None, int | None]:
-    """Return file, line and column at which a value of the inventory begins; each None if it is not known."""
+    """Return (path, line, column) at which a value begins in a file of the inventory; each is None if unknown."""
     origin = Origin.get_tag(value)
     return (origin.path, origin.line_num, origin.col_num) if origin else (None, None, None)
 
 
 def as_text(value: float) -> str:
-    """Return a number as text that keeps its origin."""
+    """Return a number as text; the text keeps Ansible's tag that records the file and line of the number."""
     text: str = AnsibleTagHelper.tag_copy(value, str(value))
     return text
 
 
 def was_vaulted(text: str) -> bool:
-    """Tell whether a text was encrypted, by itself (ansible-vault encrypt_string) or with its whole file."""
+    """Tell whether Ansible decrypted a text: it was encrypted itself (encrypt_string), or its whole file was."""
     path = written_in(text)
     return bool(VaultedValue.is_tagged_on(text)) or (path is not None and _is_vault(path))
 
 
 @cache
 def _is_vault(path: str) -> bool:
-    """Tell whether a file is encrypted by ansible-vault: values read from it show only where they were written."""
+    """Tell whether ansible-vault encrypted a whole file; the values read from such a file do not record this."""
     try:
         with open(path, "rb") as stream:
             return stream.read(14) == b"$ANSIBLE_VAULT"
@@ -75,19 +75,19 @@ def _is_vault(path: str) -> bool:
 
 
 def by_precedence(groups: Iterable[Any]) -> list[Any]:
-    """Return groups of the inventory by precedence: the variables of a later group override those of an earlier one."""
+    """Return groups of the inventory, lowest precedence first: variables of a later group override earlier ones."""
     ordered: list[Any] = sort_groups(groups)
     return ordered
 
 
 def runtime_variables(variable_manager: Any, host: str) -> set[str]:
-    """Return the names of variables that earlier tasks of this run registered or set."""
+    """Return the names of the variables that earlier tasks of this run registered or set for a host."""
     caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
     return {name for cache in caches for name in cache.get(host, ())}
 
 
 def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None:
-    """Add variables that override all others, as -e does."""
+    """Add variables that override all others, as `-e` does, to Ansible's variable manager."""
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
@@ -96,7 +96,7 @@ _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
 class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
-    """Filters or tests; a collection's plugin is looked up once in a process, not by the templar of each task."""
+    """Looks up filters or tests; finds a collection's plugin once per process instead of once per task."""
 
     def __getitem__(self, key: str) -> Any:
         if "." not in key:
@@ -108,9 +108,9 @@ class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
 
 
 class _Environment(AnsibleEnvironment):  # type: ignore[misc]
-    """Compiles a text once for all hosts that have it, in this process and in the other processes of the run.
+    """Jinja environment that compiles each text once for all hosts and all processes of a run.
 
-    Compiling is otherwise half of the time to read 100 hosts, and a third of the CPU of a host's own process.
+    Without it, compiling takes half of the time to read 100 hosts, and a third of the CPU of a host's own process.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -145,9 +145,10 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
 
 
 def _compiled_in_run(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
-    """Return what another process of this run has compiled, from the folder of the run that only its user can read.
+    """Return the code object of a template, compiled once for all processes of a run.
 
-    Texts that are secret, or whose origin is unknown and so may be secret, are never kept there.
+    `key` identifies the template, `compiled` compiles it. The code is shared in a folder that only the user of the run
+    can read. With `private` it is not shared: the text is secret, or its origin is unknown, so it may be secret.
     """
     if private:
         return compiled()
@@ -164,9 +165,9 @@ def _compiled_in_run(key: tuple[Any, ...], compiled: Callable[[], Any], private:
 
 
 def compile_once() -> None:
-    """Compile each template of the run once, those of Ansible itself included: names, conditions and other options.
+    """Make Ansible compile each template of the run once, in names, conditions and other options of tasks too.
 
-    This process loads what each host's process would otherwise load after the fork.
+    Also loads Ansible's wrappers of tests, which the process of each host would otherwise load after its fork.
     """
     _engine.AnsibleEnvironment = _Environment
     test_loader._ensure_non_collection_wrappers()
@@ -174,12 +175,15 @@ def compile_once() -> None:
 
 @cache
 def environment(basedir: str) -> Any:
-    """Return the environment that compiles templates for all hosts; `basedir` is that of Ansible's loader."""
+    """Return the Jinja environment shared by all hosts; `basedir` is the base directory of Ansible's loader."""
     return _Environment(ansible_basedir=basedir)
 
 
 def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) -> Templar:
-    """Return a templar for the texts of one host; with `once` it computes each variable a single time."""
+    """Return an Ansible Templar that renders texts with the variables of one host.
+
+    With `once` it computes each variable only at its first use. `loader` is Ansible's DataLoader.
+    """
     templar = Templar(loader=loader, variables=variables)
     templar._engine._environment = environment(loader.get_basedir())
     if once:
@@ -188,25 +192,25 @@ def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) ->
 
 
 def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return variables with some that override them; values that were already computed are kept."""
+    """Return a mapping in which `more` overrides `variables`; variables that were already computed stay computed."""
     return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it is only read
 
 
 class OnceForEachTask:
-    """Base class of an action whose options depend on many variables: each is computed once for a task.
+    """Base class of an action plugin that computes each variable once per task, for all options of the task.
 
-    Without it a variable is computed, with all that it depends on, wherever it is named.
+    Ansible itself computes a variable, and all variables that it uses, again in each option that names it.
     """
 
     @classmethod
     @contextmanager
     def get_finalize_task_args_context(cls) -> Iterator[dict[str, Any]]:
-        """Return a context that the options of one task share."""
+        """Yield a dict that the options of one task share while Ansible computes them."""
         yield {}
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: dict[str, Any]) -> Any:
-        """Return an option computed."""
+        """Return the computed value of one option; `context` is the dict that all options of the task share."""
         if "templar" not in context:
             context["templar"] = _compute_once(templar.extend())
         return context["templar"].template(value)
@@ -220,20 +224,24 @@ def _compute_once(engine: Any) -> Any:
 
 
 class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
-    """Action whose module runs in a fork of this process if the control node would run it anyway.
+    """Base class of an action that runs its module in a fork of this process, where Ansible would run it locally.
 
-    The fork has Ansible loaded, so that no package is built for another Python and none is started.
+    This is so if the connection is local and the Python of the host is this one. The fork has Ansible already loaded,
+    so no module package is built and no Python is started. Otherwise the module runs as usual.
     """
 
     _supports_async = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result."""
+        """Run the module that has the name of this action, and return the result of the task."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         return result | self.module(self._task.args, task_vars or {})
 
     def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Call the module of this action's name."""
+        """Run the module that has the name of this action with these options, and return its result.
+
+        `variables` are the variables of the task.
+        """
         if self._would_run_here(variables):
             return self._run_here(dict(options), variables)
         wrap_async = self._task.async_val and not self._connection.has_native_async
@@ -243,7 +251,10 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
         return result
 
     def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
-        """Tell whether this Python would run the module, as this user and in this environment."""
+        """Tell whether the module can run in a fork of this process.
+
+        It can if the connection is local, with this Python, without become, async and a changed environment.
+        """
         host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
         python = self._templar.template(host.get("ansible_python_interpreter"))
         same_python = self._connection.transport == "local" and python == sys.executable
@@ -266,7 +277,11 @@ PROFILE = "legacy"
 
 
 def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
-    """Run a module in a process that ends with it; its warnings are in its result and are not printed here."""
+    """Run the module with this full Python name and print its JSON result; call it in a process that then ends.
+
+    `options` are the module's arguments, `folder` is its working directory. Its warnings are in the result, not
+    printed.
+    """
     os.chdir(folder)
     _internal.is_controller = False
     encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
@@ -276,9 +291,9 @@ def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None
 
 @cache
 def find_collections() -> None:
-    """Let templates find plugins by their full names, as the command line does for a run.
+    """Enable templates to find plugins by their full names outside a run, as Ansible's command line does.
 
-    Python may have imported this collection as an ordinary package already; Ansible must have done it itself.
+    If Python imported this collection as an ordinary package before, the collection is imported again through Ansible.
     """
     init_plugin_loader()
     packages = [

@@ -21,28 +21,32 @@ READ_ERRORS = (OSError, http.client.HTTPException)
 
 
 class ArchiveError(Exception):
-    """An archive that is missing or differs from its checksum; the text contains the advice."""
+    """An archive or checksum file is missing or unreadable, or the checksum differs; the text includes the advice."""
 
 
 def cache() -> Path:
-    """Return the folder of fetched archives: $XDG_CACHE_HOME/millrace or ~/.cache/millrace."""
+    """Return the folder that stores downloaded archives: $XDG_CACHE_HOME/millrace or ~/.cache/millrace."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "millrace"
 
 
 def is_url(source: str) -> bool:
-    """Tell a URL from a path."""
+    """Tell whether a source is a URL such as https://..., and not a path."""
     return re.match(r"^[a-z]+://", source) is not None
 
 
 def open_url(url: str) -> Any:
-    """Return the response to a request, for the caller to read and close. Raises OSError."""
+    """Return the open HTTP response for a URL; the caller reads and closes it.
+
+    Raises OSError if the server cannot be reached or reports an error.
+    """
     return urllib.request.urlopen(url, timeout=60, context=trusting(None))
 
 
 def expected(checksum: str) -> str:
-    """Return the 128 hexadecimal digits of `checksum` (sha512:HEX, sha512:FILE or sha512:URL).
+    """Return the 128 lower-case hexadecimal digits of a declared `checksum`.
 
-    Raises ArchiveError if it has another form or the file cannot be read.
+    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if it has another form, or if the file
+    cannot be read or contains no SHA-512.
     """
     algorithm, _, value = checksum.partition(":")
     if algorithm != "sha512" or not value:
@@ -64,9 +68,10 @@ def expected(checksum: str) -> str:
 
 
 def local(source: str, checksum: str) -> Path:
-    """Return a file on this machine with the content of `source` (a path or a URL) and the SHA-512 `checksum`.
+    """Return the path of a local file with the content of `source`, a path or a URL; verify its SHA-512.
 
-    A URL is fetched once, into the cache. Raises ArchiveError if the archive is missing or differs.
+    `checksum` is 128 lower-case hexadecimal digits. A URL is downloaded into the cache, once. Raises ArchiveError if
+    the file is missing, the download fails or the SHA-512 differs; a download that differs is deleted.
     """
     if is_url(source):
         path = cache() / f"{checksum[:16]}-{source.rsplit('/', 1)[-1]}"
@@ -91,9 +96,9 @@ def local(source: str, checksum: str) -> Path:
 
 
 def zookeeper_client(path: Path) -> tuple[int, ...]:
-    """Return the version of the ZooKeeper client library in a Kafka archive; () if there is none.
+    """Return the version of the ZooKeeper client library in the Kafka archive `path`, such as (3, 8, 4).
 
-    Raises ArchiveError if the archive has the right checksum and yet cannot be read.
+    Returns () if the archive contains no such library. Raises ArchiveError if the file cannot be read as an archive.
     """
     try:
         with tarfile.open(path) as archive:
@@ -106,7 +111,7 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
 
 
 def fetch(url: str, path: Path) -> None:
-    """Download `url` to `path`, completely or not at all."""
+    """Download `url` to `path`, completely or not at all. Raises ArchiveError if the download fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:

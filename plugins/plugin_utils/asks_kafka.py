@@ -16,4 +16,4 @@ for _name in LIBRARIES:
 
 
 class AsksKafka(RunsHere):
-    """RunsHere for a module that asks Kafka."""
+    """Base class of an action whose module queries a Kafka cluster; it runs in a fork of this process (RunsHere)."""

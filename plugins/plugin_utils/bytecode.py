@@ -15,9 +15,10 @@ COLLECTION = "ansible_collections.millrace.kafka"
 
 
 def keep_bytecode() -> None:
-    """Compile what is imported of this collection from now on once per version of its file.
+    """Make Python store the bytecode of this collection's files that are imported from now on, and reuse it.
 
-    If the bytecode cannot be written or is broken (the disk was full), it is compiled each time, as before.
+    Ansible's importer otherwise compiles each file at each start. If bytecode cannot be stored or is damaged, for
+    example because the disk was full, the file is still compiled at each start.
     """
     loader = _collection_finder._AnsibleCollectionPkgLoaderBase
     original = loader.get_code

@@ -30,7 +30,10 @@ ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
 
 def faults(text: str) -> Iterator[str]:
-    """Yield why systemd would reject a calendar expression such as `Sun 03:00` or `*-*-01 04:30 UTC`."""
+    """Yield each reason why systemd would reject `text` as a calendar expression, such as `Sun 03:00`.
+
+    Yields nothing if the expression is valid.
+    """
     if not re.fullmatch(r"[ -~]*\n?", text):
         breaks = "\n" in text or "\r" in text
         yield "a line break: the timer has one line" if breaks else "a character that is not printable ASCII"
@@ -50,7 +53,7 @@ def faults(text: str) -> Iterator[str]:
 
 
 def occurs(text: str, today: date) -> bool:
-    """Tell whether a valid calendar expression occurs today or later; a date such as 02-31 never occurs."""
+    """Tell whether a valid calendar expression has a date on or after `today`; a date such as 02-31 never occurs."""
     words = _words(text)
     if words and words[0].startswith("@"):
         return int(words[0][1:]) // 86400 >= (today - EPOCH).days
@@ -69,7 +72,10 @@ def occurs(text: str, today: date) -> bool:
 
 
 def _days_of(year: int, months: Collection[int], day: str, ends: bool) -> Iterator[date]:
-    """Yield the dates of a year; `ends` tells that days are counted from the end of the month."""
+    """Yield the dates of a year that match the months and the `day` part of an expression.
+
+    With `ends`, days are counted back from the last day of the month.
+    """
     for month in months:
         last = (date(year + month // 12, month % 12 + 1, 1) - timedelta(1)).day
         for number in _numbers("day", day, last if ends else 0):
@@ -78,7 +84,10 @@ def _days_of(year: int, months: Collection[int], day: str, ends: bool) -> Iterat
 
 
 def _numbers(kind: str, text: str, end: int = 0) -> set[int]:
-    """Return the numbers of a part of a date; with `end`, numbers are counted back from it."""
+    """Return the numbers that one part of a date (`kind` is year, month or day) matches, such as `1,3..5`.
+
+    With `end`, the numbers are counted back from this day of the month.
+    """
     low, high = RANGES[kind][0], int(RANGES[kind][1])
     numbers: set[int] = set()
     for item in text.split(",") if text != "*" else ():
@@ -97,13 +106,13 @@ def _numbers(kind: str, text: str, end: int = 0) -> set[int]:
 
 
 def _words(text: str) -> list[str]:
-    """Return weekday, date and time of an expression, without its timezone."""
+    """Return the weekday, date and time of an expression as separate words, without the timezone."""
     words = text.split()
     return words[:-1] if len(words) > 1 and _zone(words[-1]) else words
 
 
 def _weekdays(text: str) -> frozenset[int]:
-    """Return the days of the week of `Mon..Fri,Sun`, Monday is 0; all days for a word such as daily."""
+    """Return the weekday numbers (Monday is 0) of a text such as `Mon..Fri,Sun`; all days for a word such as daily."""
     weekdays: set[int] = set()
     for part in text.removesuffix(",").split(","):
         days = [DAY.fullmatch(name.lower()) for name in re.split(r"\.\.|-", part)]
@@ -118,12 +127,12 @@ def _zones() -> frozenset[str]:
 
 
 def _zone(text: str) -> bool:
-    """Tell whether a text is a timezone, or looks like one if this machine has no list of timezones."""
+    """Tell whether a text is a timezone. If this machine has no list of timezones, tell whether it looks like one."""
     return text.upper() == "UTC" or (text in _zones() if _zones() else bool(ZONE.fullmatch(text)))
 
 
 def _days(text: str) -> Iterator[str]:
-    """Yield what is wrong with days of the week such as `Mon..Fri,Sun`."""
+    """Yield an error for each invalid part of a list of weekdays such as `Mon..Fri,Sun`."""
     for part in text.removesuffix(",").split(","):
         ends = [(name, DAY.fullmatch(name.lower())) for name in re.split(r"\.\.|-", part)]
         numbers = [match.lastindex or 0 for _, match in ends if match]
@@ -133,7 +142,7 @@ def _days(text: str) -> Iterator[str]:
 
 
 def _date(text: str) -> Iterator[str]:
-    """Yield what is wrong with a date such as `2026-*-01` or `02~01`."""
+    """Yield an error for each invalid part of a date such as `2026-*-01` or `02~01`."""
     match = DATE.fullmatch(text)
     if not match:
         yield f"{text}: neither a date, such as *-*-01, nor a time, such as 03:00"
@@ -144,7 +153,7 @@ def _date(text: str) -> Iterator[str]:
 
 
 def _time(text: str) -> Iterator[str]:
-    """Yield what is wrong with a time such as `03:00` or `*:0/15:00`."""
+    """Yield an error for each invalid part of a time such as `03:00` or `*:0/15:00`."""
     parts = text.split(":")
     if not 2 <= len(parts) <= 3:
         yield f"{text}: not a time, such as 03:00"
@@ -154,9 +163,10 @@ def _time(text: str) -> Iterator[str]:
 
 
 def _parts(kind: str, text: str, end: int = 0) -> Iterator[str]:
-    """Yield what is wrong with a part of a date or time: `*`, or numbers, ranges and steps separated by commas.
+    """Yield an error for each invalid item in one part of a date or time: `*`, or a list such as `1,3..5,0/15`.
 
-    `end` is the most days that may be counted from the end of a month, 0 if none are.
+    `kind` is the part (year ... second). `end` is the highest day that may be counted back from the end of a month; 0
+    if days are counted from its begin.
     """
     low, high = RANGES[kind][0], end or RANGES[kind][1]
     counted = "counted from the end of a month " if end else ""

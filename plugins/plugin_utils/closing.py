@@ -55,7 +55,7 @@ PLURALS = {
 
 
 class Closing:
-    """The changes counted so far."""
+    """Counts the changes that the tasks of a run report, and builds the last line of the run."""
 
     def __init__(self) -> None:
         """Start with no changes."""
@@ -65,7 +65,10 @@ class Closing:
         self.other_changes = 0
 
     def note(self, action: str, host: str, result: Mapping[str, Any]) -> None:
-        """Count the result of one task; changes by modules of other collections are counted separately."""
+        """Count the changes that one task reports in its `result`; `action` is the full name of its module.
+
+        Tasks with modules of other collections are counted together, as "other tasks".
+        """
         self.may_change = self.may_change or (action in MAY_CHANGE and READ_RESULTS.get(action) not in result)
         changes = [str(change) for change in result.get("changes") or ()]
         if action == f"{COLLECTION}host_state":
@@ -85,7 +88,7 @@ class Closing:
             self.other_changes += 1
 
     def count_host_change(self, change: str, host: str) -> None:
-        """Count one change that host_state reports, such as `restart kafka.service` or `file /etc/hosts`."""
+        """Count one change that the module host_state reports, such as `restart kafka.service` or `file /etc/hosts`."""
         verb, _, target = change.partition(" ")
         if verb in UNITS:
             self.units.setdefault((UNITS[verb], target.removesuffix(".service")), []).append(host)
@@ -93,9 +96,10 @@ class Closing:
             self.count("firewall" if target.startswith("table ") else COUNTED.get(verb, "change"), 1)
 
     def count_cluster_changes(self, changes: Iterable[str], result: Mapping[str, Any]) -> None:
-        """Count what was written to the cluster, such as `create topic a: + 3 partitions`.
+        """Count the changes of a cluster by kind; each change is a text such as `create topic a: + 3 partitions`.
 
-        After a failure these are the changes made before it.
+        If `result` has the key `outcome`, the write was interrupted: then only the changes in its list `done` are
+        counted.
         """
         if not result.get("changed"):
             return
@@ -107,12 +111,15 @@ class Closing:
             self.count(KIND_NAMES.get(kind, kind), 1)
 
     def count(self, kind: str, number: int) -> None:
-        """Add a number of changes of one kind."""
+        """Add `number` changes to the counter of a kind, such as "topic"."""
         if number:
             self.numbers[kind] = self.numbers.get(kind, 0) + number
 
     def line(self, check_mode: bool, failed: Iterable[str] = ()) -> str:
-        """Return the line, or '' if no task of ours could have changed anything; `failed` are the failed hosts."""
+        """Return the last line of the run, or '' if no task of this project could have changed anything.
+
+        `failed` are the names of the failed hosts.
+        """
         if not self.may_change:
             return ""
         parts = [f"{verb} {unit} on {', '.join(sorted(set(hosts)))}" for (verb, unit), hosts in self.units.items()]

@@ -27,7 +27,10 @@ ALIKE = 0.8  # similarity of a removed and a new name above which the property w
 
 @dataclass(frozen=True)
 class Change:
-    """One changed property: `before` and `after` are defaults, valid values, or the two names."""
+    """One difference of a property between two versions.
+
+    `before` and `after` are both defaults, both descriptions of valid values, or both names, depending on `kind`.
+    """
 
     section: str
     name: str
@@ -37,7 +40,7 @@ class Change:
 
 
 def sections_of(product: str, version: str) -> Sections | None:
-    """Return the definitions of exactly this version, by section; None if there are none."""
+    """Return {section: {property: spec}} of exactly this version of a product; None if no definitions exist."""
     return _sections(definitions.FOLDER, product, version)
 
 
@@ -59,7 +62,7 @@ def _sections(folder: Path, product: str, version: str) -> Sections | None:
 
 
 def known_versions(product: str) -> list[str]:
-    """Return the versions with definitions, the newest first."""
+    """Return the versions of a product that have definitions, newest first."""
     file = definitions.FOLDER / f"older-{product}.json"
     older = json.loads(file.read_text(encoding="utf-8"))["older"] if file.is_file() else {}
     own = [path.stem.rpartition("-")[2] for path in definitions.FOLDER.glob(f"{product}-*.json")]
@@ -67,9 +70,10 @@ def known_versions(product: str) -> list[str]:
 
 
 def changes(before: Sections, after: Sections, sections: Iterable[str] = ()) -> list[Change]:
-    """Return the changed properties, by section and name; `sections` are by default those of `after`.
+    """Return the differences between two versions of a product, by section and property name.
 
-    A removed and a new property count as one renamed property if their specs are equal and their names similar.
+    `sections` are the sections to compare, by default all of `after`. A removed and a new property count as one renamed
+    property if their specs are equal and their names similar.
     """
     found = []
     for section in sections or after:
@@ -98,7 +102,11 @@ def _between(section: str, name: str, then: Spec, now: Spec) -> list[Change]:
 
 
 def renamed(gone: Mapping[str, Spec], came: Mapping[str, Spec]) -> dict[str, str]:
-    """Return {removed name: new name} of renamed properties, each once."""
+    """Return {removed name: new name} of properties that were probably renamed; each new name occurs once.
+
+    `gone` and `came` are the specs, by name, of the removed and of the new properties. Renamed properties have equal
+    specs and similar names.
+    """
     found: dict[str, str] = {}
     for name, spec in sorted(gone.items()):
         same = [other for other, now in came.items() if _same(spec, now) and other not in found.values()]
@@ -113,12 +121,15 @@ def _same(then: Spec, now: Spec) -> bool:
 
 
 def default(spec: Spec) -> str:
-    """Return the default as text, '' without one."""
+    """Return the default value in a spec as text; '' if the spec has no default."""
     return text_of(spec["default"]) if spec.get("default") is not None else ""
 
 
 def taken(spec: Spec, other: Spec) -> str:
-    """Return the valid values as text; of choices, those that the other version does not have."""
+    """Return a description of the values that `spec` accepts, as text for people.
+
+    Choices that `other`, the spec of the compared version, also has are left out.
+    """
     words = [f"{spec['type']}{span(spec)}"]
     for key in ("choices", "versions"):
         theirs = other.get(key, ())

@@ -43,7 +43,10 @@ INDIRECT = re.compile(r"\$\{[^}]*?:[^}]*\}")
 
 @dataclass(frozen=True)
 class Finding:
-    """A setting that the product does not know, or whose value it rejects; `shown` is None for secrets."""
+    """One error in a setting: the product has no property of this name, or rejects its value.
+
+    `shown` is the value to print; None if the value is secret.
+    """
 
     kind: Literal["unknown", "value"]
     name: str
@@ -53,12 +56,12 @@ class Finding:
 
 
 def plain(name: str) -> str:
-    """Return a name without separators, in lower case."""
+    """Return a property name in lower case, with letters and digits only, to compare names."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a name is probably a typo of; None if none is similar."""
+    """Return the known name that is most similar to `name`, probably a typo of it; None if none is similar."""
     return _nearest(name, tuple(known))
 
 
@@ -70,23 +73,23 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
 
 
 def rank(version: str) -> int:
-    """Return a number that is close for versions that are close: 3.9.2 is 3009002."""
+    """Return a version as one number, so that close versions have close numbers: 3.9.2 is 3009002."""
     major, minor, patch, *_ = [int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0]
     return (major * 1000 + minor) * 1000 + patch
 
 
 @cache
 def read(file: Path) -> Definitions:
-    """Return one file of definitions."""
+    """Return the definitions that a JSON file contains; each file is read once."""
     contents = json.loads(file.read_text(encoding="utf-8"))
     return Definitions(contents["product"], contents["version"], contents["sections"])
 
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    """The properties of one product in one version: `{section: {name: spec}}`.
+    """The properties of one product in one version: `sections` is `{section: {property name: spec}}`.
 
-    A name that ends with a dot is a prefix of names.
+    A name that ends with a dot is a prefix: its spec applies to every name that begins with it.
     """
 
     product: str
@@ -95,9 +98,10 @@ class Definitions:
 
     @classmethod
     def load(cls, product: str, version: str) -> Definitions:
-        """Return the definitions of a version, or of the nearest version that has some; `.version` tells which.
+        """Return the definitions of a product for `version`, or for the nearest version that has definitions.
 
-        Raises FileNotFoundError if the product has none.
+        The attribute `version` of the result is the version that was found. Raises FileNotFoundError if no version has
+        definitions.
         """
         files = {file.stem.rpartition("-")[2]: file for file in sorted(FOLDER.glob(f"{product}-*.json"))}
         if not files:
@@ -106,13 +110,13 @@ class Definitions:
 
     @property
     def title(self) -> str:
-        """Return the product and the version for messages."""
+        """The product with its version for messages, such as `Kafka 3.9.2`."""
         return f"{TITLES[self.product]} {self.version}"
 
     def default(self, section: str, name: str) -> Any | None:
-        """Return the default as bool, int, float or str.
+        """Return the default of a property as bool, int, float or str; None if it has no default or is unknown.
 
-        None if there is no default, it is unknown, or there are several (section client).
+        In the section `client` (any kind of client) also None if kinds of clients have different defaults.
         """
         defaults = [table[name].get("default") for table in self.tables(section) if name in table] or [
             (self.spec(section, name) or {}).get("default")
@@ -142,9 +146,10 @@ class Definitions:
         return [self.sections[part] for part in (CLIENTS if section == "client" else (section,))]
 
     def spec(self, section: str, name: str, settings: Mapping[str, Any] | None = None) -> Spec | None:
-        """Return the spec of a name; None if it is unknown.
+        """Return the spec of a property; None if the product has no property of this name.
 
-        The specs of several kinds of clients differ only in the default.
+        In the section `client`, the first kind of client that has the property decides: only defaults differ between
+        them. `settings` are all settings of the process; for a broker, they can define further prefixes of names.
         """
         tables = self.tables(section)
         for table in tables:
@@ -168,7 +173,11 @@ class Definitions:
         return below[0] if below else None
 
     def listener_spec(self, name: str) -> Spec | None:
-        """Return the spec of a name behind `listener.name.<listener>.`, with or without a SASL mechanism."""
+        """Return the spec of the property that follows `listener.name.<listener>.` in a broker's settings.
+
+        `name` may begin with a SASL mechanism, as in `plain.sasl.jaas.config`. Returns None if the broker does not read
+        it.
+        """
         broker = self.sections["broker"]
         mechanism, _, rest = name.partition(".")
         if name in broker and OF_LISTENER.fullmatch(name):
@@ -176,7 +185,10 @@ class Definitions:
         return broker.get(rest) if mechanism == mechanism.lower() and OF_MECHANISM.fullmatch(rest) else None
 
     def name_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return what is wrong with a name; None if it is known."""
+        """Return a finding if the product has no property of this name; None if the name is known.
+
+        `value` and `settings` (all settings of the process) are used for the message.
+        """
         spec = self.spec(section, name, settings)
         if spec and spec.get("jvm"):
             message = f"{self.title} reads it only as an option of its JVM; in zoo.cfg it has no effect"
@@ -191,7 +203,10 @@ class Definitions:
         )
 
     def advice(self, section: str, name: str) -> tuple[str, str | None]:
-        """Return the advice for an unknown name, and the known name that it is probably meant for, if any."""
+        """Return (advice, intended name) for a property name that is unknown in this section.
+
+        The intended name is the known property that was probably meant, or None.
+        """
         if section == "broker":
             mechanism = re.fullmatch(r"([\w-]+)\.(.+)", name)
             if mechanism and OF_MECHANISM.fullmatch(mechanism[2]) and mechanism[2] in self.sections["broker"]:
@@ -212,7 +227,10 @@ class Definitions:
         return (f"did you mean {meant}?" if meant else f"see {self.page(section)}"), meant
 
     def listener_advice(self, prefix: str, rest: str) -> tuple[str, str | None]:
-        """Return the same for an unknown name behind `listener.name.<listener>.`."""
+        """Return (advice, intended name or None) for an unknown broker property that begins with `listener.name.`.
+
+        `prefix` is `listener.name.<listener>.` in lower case, `rest` is what follows it.
+        """
         mechanism, _, below = rest.partition(".")
         if self.listener_spec(rest):
             return f"write {prefix}{rest}: a listener's name is in lower case here", rest
@@ -225,7 +243,10 @@ class Definitions:
         return (f"did you mean {prefix}{meant}?" if meant else f"see {self.page('broker')}"), meant
 
     def elsewhere(self, section: str, name: str) -> str | None:
-        """Return the advice for a name of another section; None if no section has it."""
+        """Return the advice for a name that belongs to another section, such as a topic property set at a broker.
+
+        Returns None if no section has the name, or if the product is not Kafka.
+        """
         if self.product != "kafka":
             return None
         if section == "topic" and name in self.topic_names:
@@ -243,11 +264,11 @@ class Definitions:
 
     @cached_property
     def topic_names(self) -> dict[str, str]:
-        """Return the topic's name by the broker property that is its default."""
+        """{broker property: topic property} for each topic property whose default is a broker property."""
         return {spec["server"]: name for name, spec in self.sections["topic"].items() if "server" in spec}
 
     def page(self, section: str) -> str:
-        """Return the URL of the product's own list of properties."""
+        """Return the URL of the product's documentation page that lists the properties of a section."""
         if self.product == "zookeeper":
             return f"https://zookeeper.apache.org/doc/r{self.version}/zookeeperAdmin.html#sc_configuration"
         return f"https://kafka.apache.org/{''.join(self.version.split('.')[:2])}/documentation.html#{ANCHORS[section]}"
@@ -255,7 +276,10 @@ class Definitions:
     # Values
 
     def value_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return what is wrong with the value of a known name; None if the product accepts it."""
+        """Return a finding if the product rejects the value of a known property; None if it accepts the value.
+
+        `settings` are all settings of the process: some values are valid only together with others.
+        """
         spec = self.spec(section, name, settings) or {}
         shown = None if spec["type"] == "password" else value
         migrates = text_of(settings.get("zookeeper.metadata.migration.enable")).lower() == "true"

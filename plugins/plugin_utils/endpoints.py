@@ -12,10 +12,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 def broker_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], certificates: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the TLS listeners of all brokers.
+    """Return one dict for each TLS listener of each broker whose key store is known.
 
-    Each is {host, broker, listener, inter_broker, address, port, keystore, truststore, serial, issuer, until,
-    trusted}. `made` is the result of the action certificates for each host.
+    Keys: host, broker (id), listener, inter_broker, address, port, keystore, truststore; serial, issuer and until of
+    the certificate; trusted (contents of the trust store). `certificates` is the result of the action `certificates` by
+    host.
     """
     endpoints = []
     for host in hosts:
@@ -42,7 +43,11 @@ def broker_endpoints(
 def zookeeper_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], certificates: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the TLS client port of every ZooKeeper server: {host, address, port, serial, until, trusted}."""
+    """Return one dict for the TLS client port of each ZooKeeper server: {host, address, port, serial, until, trusted}.
+
+    `serial` and `until` describe the server's certificate, `trusted` the contents of its trust store. `certificates` is
+    the result of the action `certificates` by host.
+    """
     endpoints = []
     for host in hosts:
         values, answer = hostvars[host], certificates.get(host) or {"held": {}, "trusted": {}}

@@ -17,10 +17,10 @@ HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 
 def forked(run: Callable[[], object]) -> tuple[int, str, str]:
-    """Return exit status, output and errors of a function; its changes do not affect this process.
+    """Call `run` in a forked process; return (exit status, standard output, standard error).
 
-    Signals are blocked while the fork happens: a handler would otherwise run in the child and raise inside Ansible, or
-    run here before the child is known.
+    The function cannot change this process. Signals are blocked during the fork: otherwise a handler could run in the
+    child and raise inside Ansible, or run in the parent before it knows the child.
     """
     pipes = [os.pipe(), os.pipe()]
     for stream in (sys.stdout, sys.stderr):
@@ -48,7 +48,11 @@ def forked(run: Callable[[], object]) -> tuple[int, str, str]:
 
 
 def _run_as_child(run: Callable[[], object], outputs: list[int], others: list[int], mask: set[int]) -> None:
-    """Run as the child. Never returns, since this is in the middle of the code of another program."""
+    """Call `run` in the forked child and end the child; never returns to the caller, which is the parent's code.
+
+    `outputs` are the pipe ends for standard output and standard error, `others` the ends to close. `mask` is the signal
+    mask to restore.
+    """
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain all secrets of this process
@@ -76,7 +80,7 @@ def _run_as_child(run: Callable[[], object], outputs: list[int], others: list[in
 
 
 def _read_all(ends: list[int]) -> list[str]:
-    """Return the content of each pipe, read until both are closed."""
+    """Return the text from each pipe (file descriptors `ends`); reads until all pipes are closed."""
     contents: dict[int, bytes] = dict.fromkeys(ends, b"")
     with selectors.DefaultSelector() as selector:
         for end in ends:

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "groups"
 
 @dataclass(frozen=True)
 class Function:
-    """One file of groups/: its name, the roles of its hosts, and the variables that it adds to the inventory."""
+    """The contents of one file groups/<name>.yml: roles of the hosts in this group, and variables for every host."""
 
     name: str
     order: int = 0
@@ -72,10 +72,10 @@ class Function:
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
-    """Return the functions by name, sorted by `order` and then by name; `all` is the first.
+    """Return {name: Function} for all files groups/*.yml, sorted by `order` and then by name; `all` is the first.
 
-    `load` reads a file; pass the method of Ansible's loader if templates are to be computed. Raises ValueError if a
-    file is not a valid function.
+    `load` reads one file, by default as plain YAML; pass the method of Ansible's loader if templates are to be
+    computed. Raises ValueError if a file is not a valid function.
     """
     functions_read = []
     for file in FOLDER.glob("*.yml"):
@@ -95,7 +95,10 @@ def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
 
 
 def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each source of a port that is unknown; templates are checked after they were computed."""
+    """Yield a message for each name in `from` of a port that is not in `known`.
+
+    `ports` is checked only where it is a list: a template is checked after it was computed.
+    """
     for port in ports if isinstance(ports, (list, tuple)) else ():
         names = port.get("from") if isinstance(port, Mapping) else ()
         for name in names if isinstance(names, (list, tuple)) else ():
@@ -104,7 +107,10 @@ def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
 
 
 def unknown_source(name: str, port: Any, known: Iterable[str]) -> str:
-    """Return the message for an unknown source of a port, and what to write instead."""
+    """Return the error message for an unknown name in `from` of a port, with the names to use instead.
+
+    `known` are the valid names.
+    """
     closest = nearest(name, known)
     advice = f"did you mean {closest}?" if closest else f"use {', '.join(sorted(known))}"
     return f"from = {name}: unknown source of port {port}: neither a function nor client or admin; {advice}"
@@ -115,7 +121,7 @@ def _place(file: Path) -> str:
 
 
 def _key_errors(data: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield what is wrong with the keys of a file, and how to correct it."""
+    """Yield an error for each invalid key or value in the contents of a file groups/*.yml."""
     known = [key.name for key in fields(Function) if key.name != "name"]
     for key in data:
         if key not in known:
@@ -147,29 +153,29 @@ def _read_once() -> dict[str, Function]:
 
 @cache
 def project_variables() -> frozenset[str]:
-    """Return the names of the variables that groups/*.yml set for every host."""
+    """Return the names of the variables that the files groups/*.yml set for every host."""
     return frozenset(name for function in _read_once().values() for name in function.variables)
 
 
 def project_value(name: str) -> Any:
-    """Return the value that groups/*.yml set for a variable, templates unrendered; None if they do not set it."""
+    """Return the value that groups/*.yml set for a variable, with its templates as text; None if they do not set it."""
     return next((function.variables[name] for function in _read_once().values() if name in function.variables), None)
 
 
 @cache
 def functions() -> dict[str, Function]:
-    """Return the functions that hosts can have, by name, without `all`; templates in them are plain text."""
+    """Return {name: Function} of all functions that a host can have (without `all`); templates are plain text."""
     return {name: function for name, function in _read_once().items() if name != "all"}
 
 
 def inputs(kind: str) -> list[tuple[str, str]]:
-    """Return the inputs of a kind (one of INPUTS), each preceded by its function."""
+    """Return (function name, variable name) for each role input of a kind; `kind` is one of INPUTS, such as "heaps"."""
     return [(function.name, name) for function in functions().values() for name in getattr(function, kind)]
 
 
 @cache
 def passed_variables() -> re.Pattern[str]:
-    """Return the names of variables that playbooks pass or register for the roles; no inventory sets them."""
+    """Return a pattern for the names of variables that playbooks pass to roles or register; no inventory sets them."""
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
         rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state|found)$"
@@ -178,10 +184,10 @@ def passed_variables() -> re.Pattern[str]:
 
 
 def variables(known: Mapping[str, Function]) -> dict[str, Any]:
-    """Return the variables that every host gets.
+    """Return {name: value} of the variables that the inventory plugin sets on every host.
 
-    These are the variables of all functions, and `function_<kind>` with the values of hosts of each function. Raises
-    ValueError if two functions set the same variable: a host may have both, and neither would override the other.
+    These are the variables of all functions, and `function_<kind>` for each of KINDS: {function name: value}. `known`
+    is {name: Function}. Raises ValueError if two functions set the same variable: neither would override the other.
     """
     values: dict[str, Any] = {}
     for function in known.values():

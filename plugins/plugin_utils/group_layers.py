@@ -23,5 +23,5 @@ class Layer:
     """The variables that the inventory plugin set, not the site."""
 
     def set_by_site(self, name: str) -> bool:
-        """Tell whether the site itself sets a variable here."""
+        """Tell whether the site sets this variable in this layer, and not the inventory plugin."""
         return name in self.variables and self.by_plugin.get(name, self) is not self.variables[name]

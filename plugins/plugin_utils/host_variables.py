@@ -10,52 +10,52 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import en
 
 
 class Variables:
-    """Replaces Ansible's variable manager: reads the variables of each host once.
+    """Replaces Ansible's variable manager; reads and computes the variables of each host once.
 
-    Templates can use the variables of the other hosts.
+    Templates of one host can use the variables of other hosts through `hostvars`.
     """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars` and `loader` are those of Ansible."""
+        """`hostvars` and `loader` are Ansible's own objects; `groups` is {group: names of its hosts}."""
         self._source, self._groups, self._loader = hostvars, groups, loader
         self._known: dict[str, dict[str, Any]] = {}
         self._templars: dict[str, Any] = {}
         self._hostvars: Any = None
 
     def runtime_variables(self, host: str) -> set[str]:
-        """Return the names of variables that earlier tasks of this run registered or set."""
+        """Return the names of the variables that earlier tasks of this run registered or set for a host."""
         return runtime_variables(self._source._variable_manager, host)
 
     def raw(self, host: str) -> dict[str, Any]:
-        """Return the variables of a host as written, with templates."""
+        """Return {name: value} of a host as written in the inventory, with templates not computed."""
         if host not in self._known:
             self._known[host] = {**self._source.raw_get(host), "hostvars": self._hostvars, "groups": self._groups}
         return self._known[host]
 
     def templar(self, host: str) -> Any:
-        """Return the templar of a host."""
+        """Return the Ansible Templar that computes templates with the variables of a host."""
         if host not in self._templars:
             self._templars[host] = templar_of(self._loader, self.raw(host), once=True)
         return self._templars[host]
 
     def give(self, host: str, computed: Mapping[str, Any]) -> None:
-        """Set variables of a host that are already computed."""
+        """Set variables of a host whose values are already computed."""
         self.templar(host).available_variables.update(computed)
 
     def get_vars(self, host: Any, include_hostvars: bool = False) -> Any:
-        """Return the variables of a host for templates of other hosts; Ansible calls this."""
+        """Return the variables of a host, for templates of other hosts; Ansible calls this method."""
         return self.templar(host.name).available_variables
 
 
 class Texts:
-    """Caches the texts inside values: most hosts share them."""
+    """Caches which texts, templates and encrypted texts a value contains; most hosts share the same values."""
 
     def __init__(self) -> None:
         """Start with an empty cache."""
         self._known: dict[int, tuple[Any, str, list[str], list[Any]]] = {}
 
     def of(self, value: Any) -> tuple[Any, str, list[str], list[Any]]:
-        """Return (value, its text, its templates, its encrypted texts)."""
+        """Return (value, its repr, the templates inside it, the encrypted texts inside it)."""
         if id(value) not in self._known:
             self._known[id(value)] = (value, repr(value), list(templates(value)), list(encrypted(value)))
         return self._known[id(value)]

@@ -52,10 +52,13 @@ NOT_COMPUTED_ENCRYPTED = NOT_COMPUTED.variant(
 
 
 class Reader:
-    """Reads the variables of hosts; reports one missing variable once, instead of everything that depends on it."""
+    """Reads, computes and validates the variables of all hosts of an inventory.
+
+    A missing variable is one problem, not one for every variable that depends on it.
+    """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars`, `groups` and `loader` are those of Ansible."""
+        """`hostvars` and `loader` are Ansible's own objects; `groups` is {group: names of its hosts}."""
         self._loader = loader
         self.all_groups = {
             **{name: [] for name in functions()},
@@ -68,7 +71,7 @@ class Reader:
         self.problems: list[Problem] = []
 
     def read(self) -> Model:
-        """Return the whole model; `problems` then has the problems of single variables."""
+        """Return the model of the whole inventory; adds the problems of single variables to `self.problems`."""
         hosts: dict[str, dict[str, Any]] = {}
         words: dict[str, dict[str, Any]] = {}
         seen: dict[str, dict[str, Any]] = {}
@@ -97,31 +100,34 @@ class Reader:
         return model_of(hosts, groups, self.all_groups, names, options, prefixes, said)
 
     def raw(self, host: str) -> dict[str, Any]:
-        """Return the variables of a host as written, with templates."""
+        """Return {name: value} of a host as written in the inventory, with templates not computed."""
         return self._variables.raw(host)
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """What groups set, lowest precedence first."""
+        """The variables that each group sets, as layers with the lowest precedence first."""
         return layers_of(self._hostvars, self._loader)
 
     def values_by_group(self) -> dict[str, dict[str, Any]]:
-        """Return the variables that each group sets, in the hosts file and in group_vars."""
+        """Return {group: {variable: value}} of what each group sets; group_vars override the hosts file."""
         values: dict[str, dict[str, Any]] = {}
         for layer in self.layers:
             values.setdefault(layer.group, {}).update(layer.variables)
         return values
 
     def groups_of(self, host: str) -> list[str]:
-        """Return the groups of a host, the one with the highest precedence last."""
+        """Return the names of the groups of a host, lowest precedence first."""
         return groups_of(self._hostvars, host)
 
     def unrelated_groups(self, host: str) -> list[tuple[str, str]]:
-        """Return pairs of groups of a host of which neither contains the other; the second overrides the first."""
+        """Return pairs (overridden group, overriding group) of a host's groups of which neither contains the other."""
         return unrelated_groups_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of those variables that are set and can be computed."""
+        """Return {name: computed value} of the variables in `names` that a host sets and that can be computed.
+
+        `raw` are the host's variables as written. Variables that cannot be computed are added to `self._failed`.
+        """
         values: dict[str, Any] = {}
         for name in names:
             if name in raw:
@@ -132,7 +138,10 @@ class Reader:
         return values
 
     def _value(self, host: str, value: Any, raw: Mapping[str, Any]) -> Any:
-        """Return a value of a host with its templates computed. Raises AnsibleError."""
+        """Return a value of a host with its templates computed; `raw` are the host's variables as written.
+
+        Raises AnsibleError if a template fails or an encrypted text cannot be decrypted.
+        """
         _, _, written, hidden = self._texts.of(value)
         for text in hidden:
             with contextlib.suppress(ReferenceError):  # outside a run, without a vault password
@@ -150,9 +159,10 @@ class Reader:
     def _function_values(
         self, host: str, groups: Mapping[str, Sequence[str]], raw: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return the ports, mounts and connections of a host's functions, by kind and function.
+        """Return {kind: {function: value}} for the functions of a host; the kinds are ports, mounts and connections.
 
-        An error is reported only if the host has no other problem: else it follows from that.
+        `raw` are the host's variables. A value that cannot be computed is reported only if the host has no other
+        problem, since it probably follows from that problem.
         """
         values = dict[str, dict[str, Any]]()
         has_problem = any(failed == host for failed, _, _ in self._failed) or any(
@@ -168,9 +178,9 @@ class Reader:
         return values
 
     def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
-        """Return a value with all that it depends on, so that hosts which have the same compute it once.
+        """Return a cache key of a value: its text and all variables that it depends on; None if these are unknown.
 
-        None if the dependencies are unknown.
+        Hosts with equal keys share one computed value. `above` are the variables on the path to this value.
         """
         _, text_of_value, written, _ = self._texts.of(value)
         parts: list[Hashable] = [text_of_value]
@@ -191,9 +201,10 @@ class Reader:
     def _validate(
         self, host: str, role: str, values: Mapping[str, Any], words: Mapping[str, Any] | None = None
     ) -> None:
-        """Validate the inputs of one role on one host: unknown keys, types, choices, missing inputs.
+        """Validate the inputs of one role on one host, and add the errors to `self.problems`.
 
-        `words` are the site variables: entries that they add to a list are reported at the site variable.
+        `values` are the computed inputs. `words` are the site variables: an entry that a site variable adds to a list
+        is reported at the site variable.
         """
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
@@ -216,7 +227,10 @@ class Reader:
         self.problems.append(refusal.kind.problem((host,), place, page=page, **refusal.details))
 
     def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Report variables that cannot be computed, unless the reason is a missing address, rack, id or vault."""
+        """Add a problem for each variable that cannot be computed, unless another problem reports the reason.
+
+        Such reasons are a missing address, rack, id, datacenter or vault. `hosts` is {host: computed variables}.
+        """
         reported_elsewhere = [
             name
             for name in ("client_address", "replication_address")
@@ -235,7 +249,7 @@ class Reader:
                 self.problems.append(kind.problem((host,), name, is_encrypted=encrypted, **details))
 
     def are_valid(self, host: str, names: Iterable[str]) -> bool:
-        """Tell whether these variables of a host could be computed and match their argument specs."""
+        """Tell whether all variables in `names` could be computed for a host and match their argument specs."""
         invalid = {name for failed_host, name, _ in self._failed if failed_host == host}
         refused = (p for p in self.problems if host in p.hosts and p.code.startswith("INPUT_"))
         for name in (re.split(r"[.[]", problem.variable)[0] for problem in refused):
@@ -243,13 +257,16 @@ class Reader:
         return invalid.isdisjoint(names)
 
     def with_own_problems(self, found: Iterable[Problem]) -> list[Problem]:
-        """Return the problems of single variables, and those of the model that are not of the same variables."""
+        """Return the reader's problems, then those in `found`, without variables that the reader could not compute.
+
+        `found` are the problems of the model.
+        """
         reported = {(host, p.variable) for p in self.problems if p.code == NOT_COMPUTED.code for host in p.hosts}
         return [*self.problems, *(p for p in found if not any((host, p.variable) in reported for host in p.hosts))]
 
 
 def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
-    """Return a reader of an inventory directory, outside any playbook run.
+    """Return a reader of the inventory in `directory`, outside any playbook run.
 
     `extra` are variables that override all others, as with -e.
     """

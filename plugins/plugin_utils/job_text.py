@@ -10,10 +10,9 @@ PLAIN = (str, int, float, type(None))
 
 
 def job_text(config: Any, indent: int | None = None) -> str:
-    """Return a configuration, or a list of them, as JSON; with an indent the keys of mappings are sorted.
+    """Return the configuration of a job, or a list of configurations, as JSON; with `indent`, keys are sorted.
 
-    Raises:
-        TypeError: It contains a value that JSON does not have (see not_json).
+    Raises TypeError if a value cannot be written as JSON (see not_json).
     """
     text = json.dumps(config)
     if indent is None:
@@ -22,7 +21,10 @@ def job_text(config: Any, indent: int | None = None) -> str:
 
 
 def not_json(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield values that JSON does not have, with their places, such as dates, which YAML makes of some texts."""
+    """Yield (place, value) for each key or value inside `value` that JSON cannot express, such as a date.
+
+    YAML reads some unquoted texts as dates. `place` is the path to the value, such as `a[b][0]`.
+    """
     if isinstance(value, Mapping):
         for key, item in value.items():
             inner = f"{place}[{key}]" if place else str(key)

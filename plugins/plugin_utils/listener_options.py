@@ -18,12 +18,16 @@ def encrypted(listener: Mapping[str, Any]) -> bool:
 
 
 def client_auth(listener: Mapping[str, Any]) -> str:
-    """Return ssl.client.auth: by default, SSL requires a certificate of clients, SASL_SSL does not."""
+    """Return the ssl.client.auth of a listener: as declared, else `required` for SSL, `none` for other protocols."""
     return str(listener.get("client_auth") or ("required" if listener.get("protocol") == "SSL" else "none"))
 
 
 def mechanisms(listener: Mapping[str, Any]) -> list[str]:
-    """Return sasl.enabled.mechanisms; [] without SASL, or if they are no list (reported with the inputs)."""
+    """Return the SASL mechanisms of a listener, by default SCRAM-SHA-512.
+
+    Returns [] if the listener does not use SASL, or if the declared value is not a list (which the validation of inputs
+    reports).
+    """
     if listener.get("protocol") not in ("SASL_PLAINTEXT", "SASL_SSL"):
         return []
     names = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
@@ -32,7 +36,7 @@ def mechanisms(listener: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Listener:
-    """An entry of kafka_listeners, with defaults for what it does not set."""
+    """One entry of the variable kafka_listeners, with defaults for the keys that the entry does not set."""
 
     name: str
     address: Any
@@ -53,7 +57,10 @@ class Listener:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Listener:
-        """Return the listener of an entry; missing values are None or '' (reported with the role's inputs)."""
+        """Return the Listener of one entry of kafka_listeners, with defaults.
+
+        If the entry has no `address` or `port`, these are None: the validation of role inputs reports missing keys.
+        """
         rules = entry.get("principal_mapping_rules")
         return cls(
             str(entry.get("name")),
@@ -72,12 +79,12 @@ class Listener:
 
     @property
     def variable(self) -> str:
-        """The entry's place in the inventory."""
+        """The place of the listener in the inventory, such as `kafka_listeners[CLIENT]`, for messages."""
         return f"kafka_listeners[{self.name}]"
 
     @property
     def advertised(self) -> str:
-        """The address:port that clients get."""
+        """The `address:port` that the broker advertises to clients."""
         return f"{self.advertised_address}:{self.advertised_port}"
 
     @property

@@ -18,11 +18,12 @@ FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
 def live_settings(
     properties: Mapping[str, Any], heap: Any, elsewhere: Collection[str] | None = None
 ) -> dict[str, str | None]:
-    """Return the settings that a running broker can take, by name, times in ms; None for those the file does not set.
+    """Return {name: value} of the broker settings that a running broker can take; times in ms, None if not set.
 
-    A restart is needed for a value that Kafka rejects for a whole cluster, for a value that only the broker itself can
-    resolve, and for what recreates the log cleaner if the heap has no room for a second one. Settings that are set
-    `elsewhere`, as dynamic settings, are left out.
+    `properties` are those of the broker's file, `heap` is its heap size. Settings that need a restart are not in the
+    result: values that Kafka rejects for a whole cluster or that only the broker can resolve, and settings that
+    recreate the log cleaner if the heap has no room for a second one. Names in `elsewhere`, which are set as dynamic
+    settings, are left out.
     """
     settings, room = dict[str, str | None](), room_for_cleaners(properties, heap)
     for name in LIVE:
@@ -39,6 +40,6 @@ def live_settings(
 
 
 def start_settings(properties: Mapping[str, Any], heap: Any) -> dict[str, Any]:
-    """Return the other settings of a broker's file: a difference in these makes a restart pending."""
+    """Return the settings of a broker's file that it reads only at its start: a change of these needs a restart."""
     live = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
     return {str(name): value for name, value in properties.items() if str(name) not in live}

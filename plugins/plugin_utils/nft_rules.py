@@ -19,9 +19,10 @@ Rules = Sequence[Mapping[str, Any]]
 def sources(
     groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], extra: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return addresses and subnets by the group of hosts that connects: `client`, `admin`, and each function.
+    """Return {name: addresses and subnets that may connect}; a name is `client`, `admin` or a function.
 
-    Addresses that a host does not declare are skipped: preflight reports them. `extra` adds to `client` and `admin`.
+    Addresses that a host does not declare are skipped, since preflight reports them. `extra` is {"client" or "admin":
+    further addresses}.
     """
     hosts = {host: hostvars[host] for host in groups["all"]}
 
@@ -37,10 +38,10 @@ def sources(
 
 
 def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
-    """Return the ports that a broker opens, in the form of groups/*.yml.
+    """Return the ports that a broker opens for its listeners, as dicts {port, from, what, input, address}.
 
-    A broker's only listener serves clients and brokers. Admin hosts reach every listener, because they check the
-    cluster through each.
+    `inter_broker` is the name of the listener that brokers use. Clients may connect to all other listeners, and to this
+    one if it is the only one. Admin hosts may connect to every listener, since they check the cluster through each.
     """
     ports = []
     for listener in listeners:
@@ -53,9 +54,10 @@ def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
 
 
 def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return base_firewall_rules of one host, `{port, from, action}`, from the ports that its functions open.
+    """Return the value of base_firewall_rules of one host: dicts {port, from, action}; `from` are addresses.
 
-    Port 0 opens nothing; `known` is the result of `sources`. Raises ValueError for a name that is not in it.
+    `ports` are the ports that the host's functions open; port 0 is skipped. `known` is the result of `sources`. Raises
+    ValueError if `from` of a port contains a name that is not in `known`.
     """
     firewall_rules = []
     for rule in ports:
@@ -71,10 +73,10 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
 
 
 def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:
-    """Return the lines of nft that accept (or reset) the new connections of the rules, and drop all others.
+    """Return the nft lines that accept (or reset) the new connections that the rules `wanted` name, and drop others.
 
-    Ports without rules are not filtered, unless the host is closed: then `alone` are the only ports not filtered.
-    Raises ValueError for a source that is no address and no subnet.
+    Ports without a rule are not filtered. If `alone` is given, all ports except these are filtered. Raises ValueError
+    if a source is neither an address nor a subnet.
     """
     accepted = []
     for rule in wanted:
@@ -87,9 +89,9 @@ def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:
 
 
 def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
-    """Return the networks in order, without those inside another: nft rejects a set with overlaps.
+    """Return networks as texts, sorted, without those inside another network: nft rejects a set with overlaps.
 
-    Single addresses have no mask.
+    A network of a single address has no mask.
     """
     kept: list[Any] = []
     for network in sorted(set(networks), key=lambda network: (int(network.network_address), network.prefixlen)):
@@ -99,10 +101,10 @@ def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
 
 
 def lets_in(wanted: Rules, port: int, source: str, closed: bool = False) -> bool:
-    """Tell whether a connection is answered (accepted or reset).
+    """Tell whether the firewall answers (accepts or resets) a connection from `source` to `port`.
 
-    It is if the source is in a rule of the port, or the port has no rule and the host is not closed. Malformed sources
-    of rules admit nothing.
+    It answers if a rule of the port contains the source, or if the port has no rule and the host is not `closed`.
+    Malformed sources in rules match nothing.
     """
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
     if not named:
@@ -126,5 +128,5 @@ def _network(text: Any) -> IPv4Network | IPv6Network | None:
 
 
 def installed(text: str) -> list[str]:
-    """Return the lines of a ruleset file that `lines` made."""
+    """Return the nft lines in the text of a ruleset file that the function `lines` wrote."""
     return [line.strip() for line in text.splitlines() if line.strip().startswith("tcp dport")]
