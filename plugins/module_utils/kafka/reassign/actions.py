@@ -21,7 +21,7 @@ NAMED = 20
 
 @dataclass(frozen=True)
 class Work:
-    """What a run will do, and the lines of the plan that are printed before."""
+    """The plan of one run: its record, the moves still to be made, and the lines that are printed before it starts."""
 
     record: Record
     lines: Sequence[str] = ()
@@ -36,35 +36,42 @@ class Work:
 
     @property
     def bytes(self) -> int:
-        """Return how many bytes are copied."""
+        """Return how many bytes this run copies: those of `left` without the moves that it cancels."""
         return sum(move.bytes for move in self.left) - sum(move.bytes for move in self.canceled)
 
     @property
     def spared(self) -> int:
-        """Return how many bytes of the record this run does not copy."""
+        """Return how many bytes of the record this run does not copy, because their moves are made or canceled."""
         return max(0, sum(move.bytes for move in self.record.moves) - self.bytes)
 
     @property
     def name(self) -> str:
-        """Return the name of the plan: a hash of each partition's brokers before and after, without bytes."""
+        """Return the plan's name, 8 hexadecimal digits that a user can pass as -e plan=NAME to run exactly this plan.
+
+        The name is a hash of each partition's brokers (or log dirs) before and after. Sizes do not change it.
+        """
         moves: list[Any] = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
         moves += sorted((one.topic, one.number, one.broker, one.source, one.target) for one in self.record.shifts)
         return hashlib.sha256(json.dumps(moves).encode()).hexdigest()[:8]
 
     @property
     def text(self) -> list[str]:
-        """Return the lines that are printed."""
+        """Return the lines to print: those of the plan, then a last line with the plan's name."""
         return [*self.lines, f"plan {self.name} (-e plan={self.name} runs only this plan)"]
 
 
 def listed(headline: str, reasons: Sequence[str]) -> str:
-    """Return the text of a refusal: a headline and each reason on a line of its own."""
+    """Return the text of an error: `headline` with the number of `reasons`, then each reason on a line of its own."""
     count = f"{len(reasons)} reason{'s' * (len(reasons) > 1)}"
     return f"{headline}, for {count}:" + "".join(f"\n- {reason}" for reason in reasons)
 
 
 def lines(record: Record, there: snapshot.Snapshot, moves: Sequence[Move]) -> list[str]:
-    """Return the lines of a plan: what is copied, how long it takes, what brokers hold before and after."""
+    """Return the lines that show `moves` to the user before they are made.
+
+    They state the bytes to copy, the least duration at the record's rate, the first NAMED moves, and a table of what
+    each broker of `there` holds before and after.
+    """
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
     fewer = sum(len(move.after) < len(move.before) for move in moves)
     orders = sum(not move.added and len(move.after) == len(move.before) for move in moves)
@@ -85,7 +92,7 @@ def lines(record: Record, there: snapshot.Snapshot, moves: Sequence[Move]) -> li
 
 
 def declared_factors(record: Record) -> list[str]:
-    """Return a line for each declared number of replicas, with its topics."""
+    """Return one line of the plan for each declared number of replicas in the record, with the topics that get it."""
     topics: dict[int, list[str]] = {}
     for name, factor in sorted(record.factors.items()):
         topics.setdefault(factor, []).append(name)
@@ -97,10 +104,10 @@ def declared_factors(record: Record) -> list[str]:
 
 
 def busiest(moves: Sequence[Move], partitions: Iterable[Partition]) -> int:
-    """Return the bytes of the broker that sends or receives most; at the rate, they determine the duration.
+    """Return the bytes that the most loaded broker has to send or to receive.
 
-    The leader of a partition sends it. A partition without a leader, which is recreated empty on a new disk because its
-    records are given up, is sent by no broker.
+    Divided by the rate, they give the least duration of the moves. The leader of a partition sends the data. A
+    partition without a leader (recreated empty on a new disk, its records given up) is sent by no broker.
     """
     leaders = {(one.topic, one.number): one.leader for one in partitions}
     sent, received = Counter[int](), Counter[int]()

@@ -31,7 +31,10 @@ MAX_RATE = 2**63 - 1
 
 
 def rate(text: str) -> int | None:
-    """Parse `50MB`, `50 MiB/s` or `52428800` as bytes a second, `unlimited` as None. Raises ValueError."""
+    """Parse the option `rate` as bytes a second: `50MB`, `50 MiB/s` or `52428800`; `unlimited` gives None.
+
+    Raises ValueError if the text is no rate, might mean bits, or is below MIN_RATE or above MAX_RATE.
+    """
     if text.strip().lower() == "unlimited":
         return None
     if re.search(BITS, text):
@@ -50,7 +53,10 @@ def rate(text: str) -> int | None:
 
 
 def bytes_of(text: str) -> int:
-    """Parse `20GB`, `500 MiB` or `20000000000` as bytes. Raises ValueError."""
+    """Parse `20GB`, `500 MiB` or `20000000000` as a number of bytes.
+
+    Raises ValueError if the text is no size or might mean bits.
+    """
     match = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
     if re.search(BITS, text):
         raise ValueError(f"{text}: b may mean bits; set bytes, as 20GB")
@@ -60,7 +66,7 @@ def bytes_of(text: str) -> int:
 
 
 def size(number: float) -> str:
-    """Format bytes with one decimal place."""
+    """Format a number of bytes in GiB, MiB or KiB with one decimal place, or in whole bytes below 1 KiB."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if number >= scale:
             return f"{number / scale:.1f} {unit}"
@@ -68,13 +74,16 @@ def size(number: float) -> str:
 
 
 def speed(rate: int) -> str:
-    """Format a configured rate, without its `/s`, in the largest decimal unit that needs no decimal places."""
+    """Format a configured rate (bytes a second), as `50 MB`; the caller appends `/s`.
+
+    A rate that is no whole number of GB, MB or KB is formatted as by `size`.
+    """
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
 
 
 def typed(rate: int | None) -> str:
-    """Format a rate as a value of the option `rate`."""
+    """Format a rate (bytes a second, None: unlimited) so that `rate` can parse it again, as `50MB` or `unlimited`."""
     if rate is None:
         return "unlimited"
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
@@ -82,19 +91,19 @@ def typed(rate: int | None) -> str:
 
 
 def measured(rate: float) -> str:
-    """Format a measured rate, without its `/s`, with one decimal place."""
+    """Format a measured rate (bytes a second) with one decimal place, as `12.3 MB`; the caller appends `/s`."""
     unit = next((unit for unit in ("GB", "MB", "KB") if rate >= UNITS[unit]), "B")
     return f"{rate / UNITS[unit]:.1f} {unit}"
 
 
 def enough(rate: float) -> str:
-    """Return a value of the option `rate` at which a copy overtakes this rate of writes: twice as much."""
+    """Return twice the given write rate (bytes a second) as a value of the option `rate`, so that a copy can end."""
     unit = "MB" if rate >= UNITS["MB"] else "KB"
     return f"{math.ceil(2 * rate / UNITS[unit])}{unit}"
 
 
 def time(seconds: float) -> str:
-    """Format a duration."""
+    """Format a duration in seconds as `90 s`, `15 min` or `2.5 h`."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

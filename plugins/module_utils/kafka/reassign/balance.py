@@ -15,14 +15,14 @@ TINY = 1e-6
 
 
 class Queue:
-    """The replicas that may move from one broker to another, the best first.
+    """The replicas that may move from broker `source` to broker `target`, the best candidate first.
 
-    The best is of the topic of which the source has most replicas more than the target; within the topic, the one whose
-    size balances bytes best.
+    The best one belongs to the topic of which the source has most replicas more than the target. Within that topic,
+    `pop` takes the replica whose size is nearest to the bytes asked for.
     """
 
     def __init__(self, layout: Layout, source: int, target: int) -> None:
-        """Collect the replicas that the source holds now."""
+        """Collect the replicas that `source` holds in `layout` now and that may move to `target`."""
         self.layout, self.source, self.target = layout, source, target
         self.sizes: dict[str, list[tuple[int, Place]]] = defaultdict(list)
         for place in layout.on[source]:
@@ -37,7 +37,10 @@ class Queue:
         return self.layout.of_topic[self.target, topic] - self.layout.of_topic[self.source, topic]
 
     def pop(self, size: float) -> Place | None:
-        """Return a replica that may still move, of about so many bytes; None if there is none."""
+        """Remove the best replica from the queue and return its partition; None if no replica may move any more.
+
+        `size` is in bytes: of the best topic, the replica of the nearest size is chosen.
+        """
         while self.topics:
             lead, topic = heappop(self.topics)
             if not self.sizes[topic]:
@@ -57,7 +60,11 @@ class Queue:
 
 
 def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
-    """Move replicas until each partition is spread evenly over racks, as far as these targets allow it."""
+    """Move replicas in `layout` to brokers of `targets` until each partition is spread evenly over racks, if possible.
+
+    `wanted` maps each broker to the number of replicas that it should hold; it decides which broker of a rack gives or
+    receives.
+    """
     for place in layout.now:
         while racks := layout.uneven(layout.now[place]):
             most, least = racks
@@ -70,7 +77,10 @@ def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]
 
 
 def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
-    """Move replicas to these brokers until each of them holds its share, `wanted` by broker."""
+    """Move replicas in `layout` until each broker of `targets` holds its share, if possible.
+
+    `wanted` maps each broker to its share: the number of replicas that it should hold.
+    """
     queues: dict[tuple[int, int], Queue] = {}
 
     def queue(source: int, target: int) -> Queue:
@@ -94,9 +104,10 @@ def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]
 def _pairs(
     layout: Layout, wanted: Mapping[int, float], targets: Collection[int], stuck: Collection[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of source and target, the most urgent first.
+    """Yield pairs (source, target) of brokers between which a replica should move, the most urgent pair first.
 
-    A target holds less than its share. Relative to its own share, the source holds more than one replica more.
+    The target is below its share, and the excess of the source is more than one replica above that of the target. Pairs
+    in `stuck`, between which no move was possible, are left out.
     """
     over = {one: layout.held(one) - wanted[one] for one in layout.racks}
     sources = sorted(over, key=lambda one: (-over[one], one))
@@ -112,9 +123,9 @@ def _pairs(
 def _move_by_third(
     layout: Layout, wanted: Mapping[int, float], source: int, target: int, targets: Collection[int]
 ) -> bool:
-    """Move a replica to a third broker and another replica from there to the target; tell whether that was possible.
+    """Move a replica from `source` to a third broker, and another from there to `target`; tell whether this was done.
 
-    For a source and a target between which no replica can move directly.
+    This helps if no replica may move from `source` to `target` directly.
     """
     for third in sorted(targets, key=lambda one: (layout.held(one) - wanted[one], one)):
         if third in (source, target):
@@ -129,10 +140,10 @@ def _move_by_third(
 
 
 def leaders(layout: Layout, movable: Sequence[Place]) -> None:
-    """Balance the number of partitions that each broker leads, by changing the order of replicas alone.
+    """Balance how many partitions each broker leads, by reordering the replicas of partitions; nothing is copied.
 
-    Only partitions of `movable` change. A broker that leads two more than another hands a partition on, over other
-    brokers if needed.
+    Only partitions of `movable` change. While a broker leads at least two partitions more than another, it hands one
+    on, through brokers between them if needed.
     """
     led = {broker: 0 for broker in layout.racks}
     for replicas in layout.now.values():
@@ -146,7 +157,10 @@ def leaders(layout: Layout, movable: Sequence[Place]) -> None:
 
 
 def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Place, take: bool = False) -> None:
-    """Note, or remove, the brokers to which the leader of a partition can hand it on."""
+    """Add a partition to `ways`, or remove it from there (`take`).
+
+    `ways` maps the leader's broker and another broker to the partitions that the leader could hand on to that broker.
+    """
     leader, *others = layout.now[place]
     for other in others if leader in ways else []:
         if other in ways:
@@ -158,7 +172,12 @@ def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Pl
 
 
 def _hand_on(layout: Layout, led: dict[int, int], ways: Mapping[int, dict[int, list[Place]]]) -> bool:
-    """Hand one partition on along the shortest way from the fullest broker; tell whether there was one to hand on."""
+    """Hand on the lead of partitions so that the busiest broker leads one fewer; tell whether that was possible.
+
+    The broker that leads one more must have led at least two fewer than the busiest one. Each broker on the shortest
+    path between the two hands on one partition. `led` counts the partitions that each broker leads; `ways` is described
+    in `_offer`.
+    """
     for fullest in sorted(led, key=lambda one: (-led[one], one)):
         steps: dict[int, int] = {fullest: fullest}
         order = [fullest]

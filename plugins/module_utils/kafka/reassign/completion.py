@@ -1,4 +1,4 @@
-"""Checks at the end of a run of moves whether the planned replicas are in place, and collects notes. Pure."""
+"""Checks at the end of a run whether all replicas are placed as planned, and writes notes for the user. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snap
 
 
 def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
-    """Return the moves that the run has made, each with its partition as it is now.
+    """Return the moves of the record that the run has made, each with the present state of its partition.
 
-    Left out are `lost` moves, deleted topics, and partitions that another tool has moved.
+    Left out are the moves in `lost` (not revertible), those of deleted topics, and those of partitions that another
+    tool has moved.
     """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
     lost_places = {move.place for move in lost}
@@ -29,24 +30,26 @@ def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) ->
 
 
 def moved_by_others(move: Move, replicas: Collection[int]) -> bool:
-    """Tell whether another tool moved a partition that is not being reassigned.
+    """Tell whether another tool moved the partition, given the brokers (`replicas`) that hold it now.
 
-    Otherwise it has its replicas from before the move, or those from after it.
+    That is so if they are neither the brokers before the move nor those after it. The partition must not be under
+    reassignment.
     """
     return {*replicas} not in ({*move.before}, {*move.after})
 
 
 def under_replicated(moves: Iterable[tuple[Move, Partition]]) -> list[Partition]:
-    """Return the partitions of which a replica is not in sync."""
+    """Return those of the moves' partitions that have a replica out of sync."""
     return [partition for _, partition in moves if {*partition.replicas} - {*partition.isr}]
 
 
 def verify(
     record: Record, metadata: Metadata, failed: Failed = NONE, lost: Iterable[Move] = ()
 ) -> tuple[list[str], list[str]]:
-    """Return the differences between the plan and the cluster, as texts, and notes on brokers that are down.
+    """Compare the cluster with the record; return two lists of texts: the differences, and notes.
 
-    A cancel does not wait for replicas in `failed` log dirs either.
+    The run may end when there are no differences. A note names a broker that is down and its replicas out of sync. If
+    the run is a cancel, a note may also name an offline log dir: `failed` maps (broker, partition) to the log dir.
     """
     differences, down, offline = list[str](), dict[int, list[str]](), dict[tuple[int, str], list[str]]()
     for move, partition in made_moves(record, metadata, lost):
@@ -71,7 +74,10 @@ def verify(
 
 
 def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str], Collection[str]]) -> list[str]:
-    """Return notes on replicas that are not in sync, by broker that is down and by offline log dir."""
+    """Return a note for each broker that is down and for each offline log dir, with its partitions out of sync.
+
+    `down` maps a broker to names of partitions, `offline` maps (broker, log dir) to them.
+    """
     return [
         f"broker {broker} is down, and its replicas of {named([*names])} are not in sync: start it, or move its "
         f"replicas (drain={broker})"
@@ -85,9 +91,9 @@ def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str]
 
 
 def new_since_plan(record: Record, metadata: Metadata) -> list[str]:
-    """Return notes on replicas that were placed since the plan was made.
+    """Return notes on replicas that were created after the plan was made and that the plan therefore does not include.
 
-    They are on brokers that are drained, or of new partitions whose number of replicas is not the declared one.
+    They are replicas on drained brokers, and partitions whose number of replicas is not the declared one.
     """
     notes = []
     for broker in record.leaving:
@@ -107,6 +113,6 @@ def new_since_plan(record: Record, metadata: Metadata) -> list[str]:
 
 
 def foreign_moves(moves: Iterable[Move]) -> str:
-    """Return a note on planned moves whose topic was deleted or whose partition another tool has moved."""
+    """Return the note for moves that the run left out: their topic was deleted, or another tool moved the partition."""
     names = [str(move) for move in moves]
     return f"{named(names)}: the topic was deleted, or another tool moved it to other brokers; left unchanged"

@@ -47,7 +47,10 @@ Continue = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Raise Refused, which names the file, if a record is damaged or of another version, or the file system fails."""
+    """Raise Refused with the path if the code inside raises OSError or ValueError while it reads a run's record.
+
+    That happens if the file is damaged or of another version, or if the file system fails.
+    """
     try:
         yield
     except (OSError, ValueError) as error:
@@ -57,9 +60,11 @@ def readable(path: Path) -> Iterator[None]:
 def prepare(
     request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return what a run will do, None if there is nothing to do; `there` is the controller's view of the cluster.
+    """Return the plan of a new, resumed or reverting run; None if there is nothing to do.
 
-    Raises Refused, AdminError.
+    `there` is the cluster as the controller sees it, `declared` the rack of each broker in the inventory, `begun` the
+    record of a run that has not ended. Raises Refused with all reasons if nothing may be moved, AdminError if the
+    cluster fails to answer or the controller lists no partitions although replicas exist.
     """
     if there.sizes and not there.metadata.partitions:
         raise AdminError(snapshot.no_partitions(there.metadata, there.dirs))
@@ -100,34 +105,39 @@ def prepare(
 
 
 def unknown_topics(names: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return a refusal for each topic that does not exist."""
+    """Return an error text for each of the topics in `names` that is not among the `known` topics of the cluster."""
     return [f"there is no topic {name}; names have to match exactly" for name in names if name not in known]
 
 
 def nothing_to_move(request: Request, admin: Admin, metadata: Metadata) -> str:
-    """Return the line that is printed if there is nothing to move. Raises AdminError."""
+    """Return the line to print if a request needs no moves, with a note on declared topics that do not exist.
+
+    Raises AdminError if the controller cannot be asked for the topics.
+    """
     notes = missing_topics(request, snapshot.at_controller(admin, metadata).topics) if request.declared else []
     return "; ".join([f"{request.words}: nothing to move", *notes])
 
 
 def plan_answer(work: Work | None, nothing: str) -> Result:
-    """Return a module's answer that holds a plan; `nothing` is the line if there is none."""
+    """Return the module's result for a plan that is only printed; if `work` is None, `nothing` is its single line."""
     if work is None:
         return {"changed": False, "plan": [nothing], "moved": []}
     return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": work.bytes}
 
 
 def require_plan(work: Work, name: str) -> None:
-    """Raise Refused if the user named a plan, and it is not this one."""
+    """Raise Refused if the user allowed only the plan `name` (-e plan=NAME) and this plan has another name."""
     if name and name != work.name:
         text = "".join(f"\n{line}" for line in work.text)
         raise Refused(f"nothing was moved: the cluster has changed, and plan {name} is now another one:{text}")
 
 
 def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Continue | None = None) -> Result:
-    """Start a run. With `pause` 0 it runs to its end; else the next call continues, so the plan is printed before.
+    """Write the record, set the throttles, and start a run.
 
-    `continues` is what continues a run that does not move replicas between brokers. Raises Unfinished, OSError.
+    With `pause` 0 the run continues to its end. Otherwise this call returns at once, so that the plan is printed, and
+    the next call of the module continues. `continues` replaces `continue_run` for runs between log dirs. Raises
+    Unfinished if the cluster fails to answer, OSError if the record cannot be written.
     """
     try:
         made = begin(admin, work.record, path)
@@ -142,7 +152,11 @@ def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Con
 
 
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
-    """Continue a run for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
+    """Continue the run of the record `made` for `pause` seconds (0: to its end).
+
+    `waited` is the progress that the previous call returned. Return the module's result, final or with the state of the
+    wait. Raises Unfinished if the run fails or stalls, OSError if the record cannot be deleted.
+    """
     run = Run(admin, made, progress(waited))
     if made.back:  # a cancel cannot be canceled itself
         run.again, run.slow = ON, SAME
@@ -150,7 +164,10 @@ def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: M
 
 
 def begin(admin: Admin, made: Record, path: Path) -> Record:
-    """Write the record of a run, and set its throttles. Raises AdminError, OSError."""
+    """Set the throttles of a run, and write its record before; return the record with the previous throttles added.
+
+    Raises AdminError if the cluster rejects or does not answer, OSError if the record cannot be written.
+    """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
         if made.rate is None:
@@ -165,9 +182,10 @@ def begin(admin: Admin, made: Record, path: Path) -> Record:
 
 
 def clean_up(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
-    """Remove the throttles that no other run needs, check the result, delete the record; return notes.
+    """Remove the throttles that no other run needs, delete the record file, and return notes for the user.
 
-    Raises AdminError, OSError, and what `look` raises if the result is not the planned one.
+    `look` checks the result before the record is deleted: it returns more notes, or raises an exception that keeps the
+    record. Raises AdminError if the cluster rejects or does not answer, OSError if the file cannot be deleted.
     """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
@@ -177,9 +195,10 @@ def clean_up(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence
 
 
 def finish(run: Run, path: Path) -> Result | None:
-    """Verify the result, remove the throttles, delete the record; None if the run has not ended yet.
+    """End a run: verify its result, remove its throttles, delete its record, and return the module's result.
 
-    A replica that is not in sync still copies, so the throttles stay until it is. Raises Unfinished, AdminError.
+    Return None if the cluster still differs from the plan: a replica out of sync is still copied and needs the
+    throttles. Raises Unfinished if that lasts too long, AdminError if the cluster does not answer.
     """
     admin, made, now = run.admin, run.record, run.now
     metadata = snapshot.at_controller(admin, admin.metadata(), made.moves)
@@ -195,7 +214,7 @@ def finish(run: Run, path: Path) -> Result | None:
 
 
 def summary(run: Run) -> Result:
-    """Return the partitions that were moved, the bytes that this run copied, and how long it took."""
+    """Return {moved: names of the moved partitions, bytes: bytes that this run copied, seconds: its duration}."""
     size = max(0, sum(move.bytes for move in run.now.done) - run.progress.spared)
     seconds = round(waits.now() - run.progress.begun, 1)
     return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

@@ -23,7 +23,7 @@ Sizes = Mapping[tuple[int, Place], int]
 
 @dataclass(frozen=True)
 class Copy:
-    """One replica that is being copied."""
+    """One replica that Kafka is copying to a broker for a move."""
 
     place: Place
     broker: int
@@ -37,16 +37,16 @@ class Copy:
 
     @property
     def name(self) -> str:
-        """Return topic-number."""
+        """Return the partition as topic-number, as orders-0."""
         return f"{self.place[0]}-{self.place[1]}"
 
     def __str__(self) -> str:
-        """Return the replica's name in messages."""
+        """Return the partition and the receiving broker for messages, as `orders-0 on broker 3`."""
         return f"{self.name} on broker {self.broker}"
 
 
 def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
-    """Return the replicas that these moves are copying."""
+    """Return a Copy for each replica that the `running` moves add, with leader and in-sync state from `metadata`."""
     partitions = {(one.topic, one.number): (one.leader, one.isr) for one in metadata.partitions}
     coming = []
     for move in running:
@@ -56,7 +56,10 @@ def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
 
 
 def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
-    """Return the bytes of leaders and of copies, except of brokers that do not answer. Raises ImportError."""
+    """Return {(broker, partition): bytes on disk} of each copy and of its leader's replica.
+
+    Brokers that are down or do not answer are left out. Raises ImportError if kafka-python is not installed.
+    """
     asked: dict[int, set[Place]] = {}
     for one in coming:
         for broker in {one.broker, one.leader} & metadata.brokers.keys():
@@ -74,7 +77,11 @@ def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tupl
 
 
 def measure(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
-    """Note the bytes of each copy in `progress`; return why the copies cannot end at this rate, '' if they can."""
+    """Update `progress` with the present size of each copy; return why the copies cannot end at `rate`, '' if they can.
+
+    They cannot end if producers write at least as fast as the rate allows to copy. `coming` are the copies, `there` the
+    sizes by broker and partition, `rate` bytes a second (None: unlimited), `time` the present time (waits.now).
+    """
     passed = time - progress.at
     received, sent, names_of = Counter[int](), Counter[int](), dict[int, list[str]]()
     has, came, whole = dict[str, int](), dict[str, float](), dict[str, int]()
@@ -120,7 +127,10 @@ def measure(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int 
 def stuck(
     admin: Admin, progress: Progress, coming: Sequence[Copy], metadata: Metadata, rate: int | None, since: float
 ) -> list[str]:
-    """Return the replicas that have received no byte since then, each with the reason."""
+    """Return a text for each copy that has received no byte since the time `since` (waits.now), with the reason.
+
+    Copies that are in sync are left out. Only the first SHOWN copies are named, the others are counted.
+    """
     quiet = [copy for copy in coming if not copy.arrived and progress.came.get(str(copy), since) <= since]
     texts = []
     for copy in quiet[:SHOWN]:
@@ -132,9 +142,9 @@ def stuck(
 
 
 def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) -> list[str]:
-    """Return the brokers that keep a replica of a move and are not in sync, without which the move does not end.
+    """Return a text for each broker whose replica is part of a running move before and after, and is not in sync.
 
-    Raises ImportError.
+    Such a replica delays the end of the move. Raises ImportError if kafka-python is not installed.
     """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
     behind: dict[tuple[int, str], list[str]] = {}
@@ -156,7 +166,10 @@ def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) ->
 
 
 def why_stuck(admin: Admin, copy: Copy, metadata: Metadata, rate: int | None) -> str:
-    """Return the reason why a replica receives no data, as far as it can be found."""
+    """Return why a copy receives no data, and what to do: a broker is down, a log dir offline, or a throttle too low.
+
+    If no reason is found, the text refers to the logs of both brokers.
+    """
     if copy.broker not in metadata.brokers:
         return f"broker {copy.broker} is down; start it"
     if copy.leader not in metadata.brokers:

@@ -15,14 +15,17 @@ Topics = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def differing(request: Request, topics: Topics) -> Request:
-    """Return the request reduced to existing topics whose number of replicas differs from the declared one."""
+    """Return the request reduced to the topics of the cluster that have another number of replicas than declared.
+
+    `topics` maps each topic's name to the brokers of each of its partitions.
+    """
     declared = request.wish.factors.items()
     factors = {name: factor for name, factor in declared if name in topics and {*map(len, topics[name])} != {factor}}
     return replace(request, wish=replace(request.wish, factors=factors), topics=tuple(sorted(factors)))
 
 
 def missing_topics(request: Request, topics: Topics) -> list[str]:
-    """Return a note on declared topics that do not exist, none if all do."""
+    """Return a list with one note on declared topics that do not exist in the cluster; [] if all exist."""
     names = sorted(request.wish.factors.keys() - topics.keys()) if request.declared else []
     text = "is declared but does not exist: resources.yml creates it"
     text = text if len(names) == 1 else "are declared but do not exist: resources.yml creates them"
@@ -30,7 +33,10 @@ def missing_topics(request: Request, topics: Topics) -> list[str]:
 
 
 def changed_since(request: Request, begun: Record, left: Iterable[Move]) -> list[str]:
-    """Return why a run cannot resume: topics of its moves are now declared with another number of replicas."""
+    """Return why an interrupted run (`begun`) cannot resume because declarations have changed; [] if it can.
+
+    That is so if a topic of the moves that are `left` is now declared with another number of replicas, or with none.
+    """
     now, reasons = request.wish.factors, []
     for name in sorted({move.topic for move in left} & begun.factors.keys()):
         then, current = begun.factors[name], f"{now[name]} are" if name in now else "none is"
@@ -43,7 +49,10 @@ def changed_since(request: Request, begun: Record, left: Iterable[Move]) -> list
 
 
 def for_next_run(request: Request, begun: Record, topics: Topics) -> list[str]:
-    """Return a note on topics whose declared number of replicas changed after the run had been planned."""
+    """Return at most one note: on topics whose declared number of replicas changed since the run `begun` was planned.
+
+    The note asks for another run of the same command.
+    """
     if not request.declared:
         return []
     factors = differing(request, topics).wish.factors

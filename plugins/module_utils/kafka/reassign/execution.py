@@ -1,4 +1,4 @@
-"""Runs moves a few at a time until all have ended."""
+"""Makes the moves of a record, only a few at the same time, until all have ended."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ QUIET = 60.0
 
 @dataclass(frozen=True)
 class Standing:
-    """The moves of a record by their state."""
+    """The moves of a record, sorted by their state in the cluster."""
 
     done: Sequence[Move] = ()
     running: Sequence[Move] = ()
@@ -64,14 +64,18 @@ class Standing:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing is left to do."""
+        """Tell whether no move is running, still to be started, or still to be canceled."""
         return not (self.running or self.waiting or self.turned)
 
 
 def standing(
     record: Record, metadata: Metadata, running: Mapping[Place, Running], late: Collection[Place] = ()
 ) -> Standing:
-    """Sort the moves of a record by the state of the cluster; `late` moves are waited for no more."""
+    """Sort the moves of a record by their present state in the cluster.
+
+    `running` maps each partition under reassignment to that reassignment. Moves of the partitions in `late` count as
+    lost unless they are running or done: a cancel has given up waiting for them.
+    """
     replicas_of = {(one.topic, one.number): one.replicas for one in metadata.partitions}
     by_state: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
@@ -91,9 +95,10 @@ def standing(
 
 
 def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
-    """Return the moves to start next, smallest first: at most INBOUND by broker, and ORDERS that copy nothing.
+    """Return the moves to start now, the smallest first.
 
-    `sent` are those that were started a moment ago and that the controller may not list yet.
+    No broker receives more than INBOUND replicas at the same time, and at most ORDERS moves only reorder replicas.
+    `sent` are the partitions whose moves were started a moment ago, so that the controller may not list them yet.
     """
     coming = Counter(broker for move in now.running for broker in move.added)
     chosen, orders = [], 0
@@ -112,7 +117,7 @@ def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
 
 @dataclass
 class Run:
-    """One process that runs the moves of a record."""
+    """One process that makes the moves of a record: `step` starts moves, `words` reports the progress."""
 
     admin: Admin
     record: Record
@@ -145,7 +150,10 @@ class Run:
     """Why the run has not ended although all partitions are moved."""
 
     def step(self) -> bool:
-        """Look at the cluster, start the next moves, and tell whether all are done. Raises AdminError."""
+        """Read the state of the cluster and start the next moves; return True when all moves have ended.
+
+        Raises AdminError if the cluster does not answer.
+        """
         self.held = self.late = ""
         self.now = self.look(self) if self.look else self.move()
         if not self.now.ended:
@@ -153,7 +161,10 @@ class Run:
         return self.now.ended
 
     def not_yet(self, differences: Sequence[str]) -> None:
-        """Wait for differences from the plan to vanish after all moves. Raises Unfinished after LATE seconds."""
+        """Keep the run open because the cluster still differs from the plan (`differences`) after all moves.
+
+        Raises Unfinished if that has lasted for LATE seconds.
+        """
         time = waits.now()
         self.progress.late = self.progress.late or time
         text = "; ".join(differences[:5])
@@ -164,7 +175,10 @@ class Run:
         self.late = f"all partitions are moved, but {text}"
 
     def move(self) -> Standing:
-        """Look at the cluster, and start the next moves. Raises AdminError."""
+        """Read the state of the cluster, and start or cancel the next moves; return the state that was read.
+
+        Raises AdminError if the cluster does not answer, Unfinished if all moves that are left would overfill a disk.
+        """
         self.metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, self.metadata, running)
         if self.record.back or now.gone or now.ended:  # a cancel deletes replicas, so it trusts the controller alone
@@ -191,10 +205,11 @@ class Run:
         return now
 
     def cancelable(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
-        """Return the state of a cancel, and the reassignments that it cancels.
+        """Return the state of a cancel, and the partitions whose reassignments it has to cancel now.
 
-        These are those of the run that it reverts, and its own that cannot end; except those whose cancel would delete
-        all in-sync replicas. Raises ImportError.
+        Those are reassignments of the run to be reverted, and reassignments of the cancel itself that cannot end. Left
+        out are those whose cancel would delete all in-sync replicas. Raises ImportError if kafka-python is not
+        installed.
         """
         going = [*now.running, *now.waiting]
         self.outlooks = lost_brokers.outlooks(self.admin, self.progress, going, self.metadata, running)
@@ -208,9 +223,10 @@ class Run:
         return now, [one.move.place for one in ends if not one.only_in_sync]
 
     def lacking(self, now: Standing) -> dict[str, str]:
-        """Return by partition why no further move starts while it is as it is. Raises ImportError.
+        """Return {partition: reason} for each partition that keeps the run from starting more moves; {} if none does.
 
-        A cancel has to end although a broker or a disk has failed for good, so it ignores their partitions.
+        Such a partition has no leader or is under-replicated. A cancel ignores partitions of brokers that are down and
+        of offline log dirs, since it has to end anyway. Raises ImportError if kafka-python is not installed.
         """
         ours = {move.place for move in (*now.running, *now.turned)} | self.sent.keys()
         brokers, back = self.metadata.brokers, self.record.back
@@ -226,13 +242,20 @@ class Run:
         return lacking(short, brokers, self.record.leaving, {broker: path for (broker, _), path in failed.items()})
 
     def begin(self, wanted: Mapping[Place, Sequence[int] | None]) -> None:
-        """Ask the controller to start moves, or to cancel those whose target is None."""
+        """Ask the controller to move each partition of `wanted` to the given brokers; None cancels its reassignment.
+
+        Rejections are stored in `refused`.
+        """
         failed = moves.alter(self.admin, wanted)
         self.refused = {f"{topic}-{number}": why for (topic, number), why in failed.items()}
         self.sent |= dict.fromkeys(wanted, waits.now())
 
     def words(self) -> str:
-        """Return a line of progress with what delays the run, and update `progress`. Raises Unfinished, ImportError."""
+        """Return a line of progress with the reasons for delays, and update `progress`.
+
+        Raises Unfinished if nothing was copied, or if the rate was too low, for STALLED seconds; ImportError if
+        kafka-python is not installed.
+        """
         line, time = self.progress_line(), waits.now()
         stalled = time - self.progress.moved > STALLED
         words = "; ".join([line, *self.stuck(0 if stalled else QUIET)])
@@ -243,7 +266,10 @@ class Run:
         return words
 
     def progress_line(self) -> str:
-        """Return a line of progress, and update `progress`. Raises ImportError."""
+        """Return the line of progress (partitions, bytes, rate, time left, what holds up), and update `progress`.
+
+        Raises ImportError if kafka-python is not installed.
+        """
         now = self.now
         if now == Standing():
             return f"the cluster does not answer: {self.held}"
@@ -276,7 +302,10 @@ class Run:
         return text
 
     def stuck(self, seconds: float) -> list[str]:
-        """Return the replicas that have received no byte for so long, each with the reason. Raises ImportError."""
+        """Return a text with the reason for each replica that has received no byte for `seconds`.
+
+        Brokers out of sync that delay a move come first. Raises ImportError if kafka-python is not installed.
+        """
         since = waits.now() - seconds
         # a cancel reports such brokers in its progress already, and a new disk has no reassignment that they delay
         reports_brokers = not (self.record.back or self.look)

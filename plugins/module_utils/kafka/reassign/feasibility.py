@@ -19,7 +19,7 @@ DOWN, OFFLINE = "is down", "has the offline log dir"
 
 @dataclass(frozen=True)
 class Outlook:
-    """Whether one move can end, and whether it can be canceled."""
+    """Whether one move can end, and whether its reassignment can be canceled without the loss of records."""
 
     move: Move
     missing: Mapping[int, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Outlook:
 
     @property
     def not_canceled(self) -> str:
-        """Return why the move is not canceled, '' if it may be."""
+        """Return why the move's reassignment is not canceled and what to wait for; '' if it may be canceled."""
         if not self.only_in_sync:
             return ""
         brokers = " and ".join(map(str, self.only_in_sync))
@@ -41,7 +41,10 @@ class Outlook:
 
 
 def unavailable(ids: Iterable[int], place: Place, brokers: Collection[int], failed: Failed = NONE) -> dict[int, str]:
-    """Return which of these brokers cannot serve a partition, each with the reason; brokers that are down first."""
+    """Return {broker: reason} for those brokers of `ids` that cannot serve their replica of the partition `place`.
+
+    A broker is down if it is not in `brokers`. `failed` maps (broker, partition) to the offline log dir of the replica.
+    """
     ordered = sorted(ids)
     down = {broker: DOWN for broker in ordered if broker not in brokers}
     return down | {
@@ -54,7 +57,10 @@ def unavailable(ids: Iterable[int], place: Place, brokers: Collection[int], fail
 def outlooks(
     moves: Iterable[Move], metadata: Metadata, running: Mapping[Place, Running], failed: Failed = NONE
 ) -> list[Outlook]:
-    """Return the outlook of each of these unfinished moves, except those of deleted topics."""
+    """Return the Outlook of each of these unfinished `moves`; moves of deleted topics are left out.
+
+    `running` maps each partition under reassignment to that reassignment; `failed` is described in `unavailable`.
+    """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
     return [
         outlook(move, partitions[move.place], metadata.brokers, failed, running.get(move.place))
@@ -66,10 +72,11 @@ def outlooks(
 def outlook(
     move: Move, partition: Partition, brokers: Collection[int], failed: Failed, under_way: Running | None = None
 ) -> Outlook:
-    """Return the outlook of a move of this partition; `failed` replicas and brokers that are down are missing.
+    """Return whether the move of this partition can end, and whether it can be canceled.
 
-    Kafka ends a move once all target replicas are in sync, including those that were there before
-    (KafkaController.isReassignmentComplete). A new order of the same replicas ends at once. A partition without a
+    Brokers that are down (not in `brokers`) and `failed` replicas are missing. `under_way` is the move's reassignment,
+    if any. Kafka ends a move once all target replicas are in sync, including those that were there before
+    (KafkaController.isReassignmentComplete); a new order of the same replicas ends at once. A partition without a
     leader is copied from no broker, so its in-sync replicas have to return, too. Canceling a move deletes the replicas
     that it added, in sync or not (KafkaController.updateCurrentReassignment).
     """
@@ -89,7 +96,7 @@ def outlook(
 
 
 def remedy(why: str) -> str:
-    """Return what to do about a reason from `unavailable`; without one the broker may come in sync by itself."""
+    """Return the advice for a reason that `unavailable` returned; for any other reason, to wait for the broker."""
     if why == DOWN:
         return "start it"
     return "repair the disk and restart it" if why.startswith(OFFLINE) else "wait for it"

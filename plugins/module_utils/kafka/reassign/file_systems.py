@@ -1,4 +1,4 @@
-"""Finds log dirs of a broker that are on one file system, as far as that can be known. Pure."""
+"""Finds out which log dirs of a broker are on the same file system, as far as that can be known. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Devices = Mapping[tuple[int, str], int]
 
 
 def file_systems(dirs: Iterable[LogDir], devices: Devices = MappingProxyType({})) -> dict[tuple[int, str], int]:
-    """Return by broker and log dir the number of its file system."""
+    """Return {(broker, log dir): number}; log dirs that may be on the same file system have the same number.
+
+    The numbers count from 0 and have no other meaning. `devices` are device numbers as reported by the brokers' hosts.
+    """
     groups: list[list[LogDir]] = []
     of_broker: dict[int, list[list[LogDir]]] = {}
     for log_dir in sorted(dirs, key=lambda one: (one.broker, one.path)):
@@ -30,9 +33,10 @@ def file_systems(dirs: Iterable[LogDir], devices: Devices = MappingProxyType({})
 
 
 def may_share(dirs: Sequence[LogDir], devices: Devices) -> bool:
-    """Tell whether log dirs of a broker may be on one file system: by their devices, else by sizes.
+    """Tell whether these log dirs of one broker may be on the same file system.
 
-    They are not if their total or free bytes differ, or if they hold more than is in use of one file system.
+    If the device of each log dir is known, it decides. Otherwise they may not if their total or free bytes differ, or
+    if together they hold more bytes than are in use on one file system.
     """
     known = [devices.get((one.broker, one.path)) for one in dirs]
     if None not in known:

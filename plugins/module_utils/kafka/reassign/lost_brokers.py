@@ -1,4 +1,4 @@
-"""Keeps a cancel from waiting for ever for brokers that stay down and for replicas in offline log dirs."""
+"""Keeps a cancel from waiting forever for brokers that stay down and for replicas in offline log dirs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ A broker that is restarted returns earlier.
 def outlooks(
     admin: Admin, progress: Progress, moves: Sequence[Move], metadata: Metadata, running: Mapping[Place, Running]
 ) -> list[Outlook]:
-    """Return the outlooks of these moves of a cancel; note in `progress` since when what they need is missing.
+    """Return the Outlook of each of these moves of a cancel; store in `progress.away` what they miss, and since when.
 
-    A move that was canceled because of an offline log dir of its target would fail there again, so that broker is asked
-    as well. Raises ImportError.
+    If a move was canceled because the target's log dir is offline, the move would fail there again, so that broker is
+    asked as well. Raises ImportError if kafka-python is not installed.
     """
     places = {move.place for move in moves}
     incomplete = [
@@ -53,7 +53,7 @@ def outlooks(
 
 
 def expired(progress: Progress, unfinished: Iterable[Outlook]) -> set[Place]:
-    """Return the moves for which a cancel waits no more."""
+    """Return the partitions whose moves need a broker or a replica that has been missing for AWAY seconds."""
     time = waits.now()
     return {
         one.move.place for one in unfinished if any(time - progress.away[key] >= AWAY for key in _missing_keys(one))
@@ -69,7 +69,7 @@ def _replica_key(broker: int, move: Move) -> str:
 
 
 def notes_while_waiting(unfinished: Iterable[Outlook]) -> list[str]:
-    """Return notes on moves that cannot be reverted now, with the reason and what follows from it."""
+    """Return notes on moves that cannot be reverted now, with the reason and the time after which they are given up."""
     return [
         f"{names} cannot be reverted while {why}; after {AWAY:.0f} s they are left as they are"
         for names, why in _by_cause(unfinished)
@@ -77,7 +77,7 @@ def notes_while_waiting(unfinished: Iterable[Outlook]) -> list[str]:
 
 
 def notes_at_end(lost: Iterable[Move], unfinished: Iterable[Outlook]) -> list[str]:
-    """Return notes on moves that were not reverted, none if all were."""
+    """Return notes on the moves in `lost`, which were not reverted, with the reasons from `unfinished`."""
     places = {move.place for move in lost}
     return [
         f"{names} not reverted: {why}"
@@ -86,7 +86,7 @@ def notes_at_end(lost: Iterable[Move], unfinished: Iterable[Outlook]) -> list[st
 
 
 def _by_cause(unfinished: Iterable[Outlook]) -> list[tuple[str, str]]:
-    """Return the names of partitions that cannot be reverted, by the reason."""
+    """Return a pair of texts for each reason why moves cannot end: the names of their partitions, and the reason."""
     names_of: dict[str, list[str]] = {}
     for one in unfinished:
         if one.missing:
@@ -96,9 +96,9 @@ def _by_cause(unfinished: Iterable[Outlook]) -> list[tuple[str, str]]:
 
 
 def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> dict[int, set[Place]]:
-    """Return by broker that is up the partitions of which its replica is not in sync.
+    """Return {broker: partitions of which its replica is not in sync}, for brokers that are up (in `brokers`).
 
-    Of a partition without a leader all replicas count.
+    If a partition has no leader, all of its replicas count as out of sync.
     """
     places_of: dict[int, set[Place]] = {}
     for one in partitions:
@@ -109,15 +109,20 @@ def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> di
 
 
 def offline_replicas(admin: Admin, lacking: Iterable[Partition], brokers: Collection[int]) -> Failed:
-    """Return the replicas out of sync that their brokers serve from no log dir, if a log dir of theirs is offline.
+    """Return {(broker, partition): offline log dir} for replicas of these partitions that are lost with that log dir.
 
-    A broker that does not answer counts as one without an offline log dir. Raises ImportError.
+    A replica counts as lost if it is out of sync, no online log dir of its broker holds it, and another log dir of that
+    broker is offline. Brokers that do not answer are left out. Raises ImportError if kafka-python is not installed.
     """
     return not_served(admin, out_of_sync(lacking, brokers))
 
 
 def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
-    """Return which of these replicas, by broker, are lost with an offline log dir. Raises ImportError."""
+    """Return {(broker, partition): offline log dir} for the replicas in `asked` that are lost with an offline log dir.
+
+    `asked` maps each broker to the partitions to look for; each broker is queried, and brokers that do not answer are
+    left out. Raises ImportError if kafka-python is not installed.
+    """
     lost_replicas: dict[tuple[int, Place], str] = {}
     for broker, places in sorted(asked.items()):
         try:
@@ -131,7 +136,10 @@ def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
 
 
 def seen_offline(there: Snapshot, moves: Iterable[Move]) -> Failed:
-    """Return the replicas of these moves that are lost with an offline log dir, from a look at the cluster alone."""
+    """Return {(broker, partition): offline log dir} for replicas of these moves that are lost with that log dir.
+
+    Unlike `offline_replicas`, this uses only the snapshot `there` and sends no requests.
+    """
     places, brokers = {move.place for move in moves}, there.metadata.brokers
     out = out_of_sync((one for one in there.metadata.partitions if (one.topic, one.number) in places), brokers)
     lost_replicas: dict[tuple[int, Place], str] = {}
