@@ -1,4 +1,7 @@
-"""Checks settings that can lose acknowledged records: data that is not synced, or deleted too early."""
+"""Checks settings of ZooKeeper and brokers with which acknowledged records can be lost.
+
+Such data is not synced to the disk, or deleted too early.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ LEAST = {
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """Check that ZooKeeper servers sync what they acknowledge, do not start empty, and delete old snapshots."""
+    """Yield a problem for each ZooKeeper setting that can lose acknowledged data (forceSync, snapshot.trust.empty).
+
+    Also yield a warning if autopurge is off, because old snapshots would fill the disk.
+    """
     for server in model.servers:
         given = [(f"zookeeper_config[{name}]", str(name), text(value)) for name, value in server.config.items()]
         for variable, java_options in options(server).items():
@@ -74,7 +80,10 @@ CLEANER_OFF = ProblemKind(
 
 
 def retention(model: Model) -> Iterator[Problem]:
-    """Check that records and offsets are kept longer than an outage, and that compacted topics are compacted."""
+    """Yield a warning for each retention of records or offsets that is shorter than a usual outage of their reader.
+
+    Also yield a warning if the log cleaner is off, because compacted topics would fill the disk.
+    """
     for broker in model.brokers:
         for variable, layer in broker.layers:
             for name, least in LEAST.items():

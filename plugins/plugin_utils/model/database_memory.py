@@ -1,4 +1,7 @@
-"""Rules on the memory of databases: the server's buffers and the memory of all connections fit into the host."""
+"""Rules on the memory of PostgreSQL servers.
+
+The server's buffers and the memory of all its connections must fit into the memory of the host.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ DATABASE_MEMORY_SUM = replace(
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """A server and its connections fit into the declared memory of their host."""
+    """Yield a problem for each database host whose variable `memory` is less than what its server may need."""
     for name in model.groups.get("database", ()):
         machine = model.machines[name]
         declared = machine.inputs.get("memory")
@@ -65,9 +68,9 @@ def memory(model: Model) -> Iterator[Problem]:
 
 
 def too_much(machine: Machine, total: int, memory: str) -> Finding | None:
-    """Return the setting that needs more memory than a host has; None if the memory suffices.
+    """Return (kind of problem, variable, value, message details) of the setting that needs too much memory, else None.
 
-    `total` is the host's memory in bytes, `memory` the same as text for the message.
+    `total` is the host's memory in bytes; `memory` is the same as a text for the message.
     """
     settings = _settings(machine)
     shared = shared_buffers(machine) or 0
@@ -92,7 +95,7 @@ def too_much(machine: Machine, total: int, memory: str) -> Finding | None:
 
 
 def shared_buffers(machine: Machine) -> int | None:
-    """Return shared_buffers in bytes, None if it is not set or not a valid size."""
+    """Return the setting shared_buffers of a host in bytes; None if it is not set or not a valid size."""
     value, spec = _settings(machine).get(SHARED), _specs(machine)[SHARED]
     return None if value is None or expected_value(spec, text_of(value)) else in_bytes(spec, text_of(value))
 
@@ -102,7 +105,7 @@ def _place(name: str) -> str:
 
 
 def _settings(machine: Machine) -> dict[str, Any]:
-    """Return the settings of postgresql_config that are not null, by their names in lower case."""
+    """Return {setting in lower case: value} of postgresql_config, without those that are null."""
     config = machine.inputs.mapping("postgresql_config")
     return {str(name).lower(): value for name, value in config.items() if value is not None}
 
@@ -112,7 +115,10 @@ def _specs(machine: Machine) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _number(machine: Machine, name: str) -> int:
-    """Return a setting, a size in bytes; its default if it is not set, or the server does not accept its value."""
+    """Return one setting as a number, in bytes if the setting is a size.
+
+    Return its default if it is not set, or if PostgreSQL does not accept its value.
+    """
     value, spec = _settings(machine).get(name), _specs(machine)[name]
     if value is None or expected_value(spec, text_of(value)):
         return DEFAULTS[name]

@@ -1,4 +1,4 @@
-"""Finds values of PostgreSQL settings that lose data, and settings that contradict each other."""
+"""Finds values of PostgreSQL settings with which rows can be lost, and settings that contradict each other."""
 
 from __future__ import annotations
 
@@ -94,27 +94,33 @@ UNARCHIVED = DATABASE_CONTRADICTION.variant(
 
 
 def unsafe_values(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
-    """Yield the settings that lose rows, each with its problem."""
+    """Yield (setting, kind of problem) for each setting with which rows can be lost or corrupted, as fsync: off."""
     for name, (bad, kind) in UNSAFE.items():
         if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == bad:
             yield name, kind
 
 
 def unsafe_later(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
-    """Yield the settings that fill a disk, or lose rows in a crash, each with its problem."""
+    """Yield (setting, kind of problem) for each setting that in time fills the disk, or loses rows in a crash."""
     for name, kind in UNSAFE_LATER.items():
         if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == "off":
             yield name, kind
 
 
 def unknown_zone(text: str) -> bool:
-    """Tell whether the control node knows time zones, and the region/city in `text` is none of them."""
+    """Tell whether `text` is written like a time zone (region/city), but is not one.
+
+    Return False if the control node has no list of time zones.
+    """
     zones = available_timezones()
     return bool(zones) and "/" in text and text.lower() not in {zone.lower() for zone in zones}
 
 
 def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
-    """Yield settings that a server rejects together (postmaster.c, xlog.c): it would not start."""
+    """Yield (setting, kind of problem, message details) for settings with which PostgreSQL would not start together.
+
+    The conditions are those in postgres's postmaster.c and xlog.c.
+    """
     connections = _number(settings, specs, "max_connections", 100)
     reserved = connections - free_connections(settings, specs)
     if reserved >= connections:
@@ -138,21 +144,27 @@ def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
 
 
 def free_connections(settings: Settings, specs: Specs) -> float:
-    """Return how many connections users can open: max_connections without the reserved ones."""
+    """Return how many connections ordinary users can open: max_connections without the reserved ones."""
     for_superusers = _number(settings, specs, "superuser_reserved_connections", 3)
     reserved = for_superusers + _number(settings, specs, "reserved_connections", 0)
     return _number(settings, specs, "max_connections", 100) - reserved
 
 
 def unarchived(settings: Settings) -> Iterator[Finding]:
-    """Yield archive_mode if no archive_command or archive_library is set: the log is kept until the disk is full."""
+    """Yield archive_mode as a finding if it is on, but neither archive_command nor archive_library is set.
+
+    PostgreSQL then keeps its write-ahead log until the disk is full.
+    """
     on = text_of(settings.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0")
     if on and not any(text_of(settings.get(name) or "").strip() for name in ("archive_command", "archive_library")):
         yield "archive_mode", UNARCHIVED, {}
 
 
 def short_timeouts(settings: Settings, specs: Specs) -> Iterator[Finding]:
-    """Yield timeouts below one second without a unit: their unit is ms, and seconds were probably intended."""
+    """Yield (setting, kind of problem, message details) for each timeout without a unit that is below 1000.
+
+    Without a unit, PostgreSQL reads milliseconds, but seconds were probably intended.
+    """
     for name, value in settings.items():
         spec, text = specs.get(name, {}), text_of(value).strip()
         if name.endswith("_timeout") and spec.get("unit") == "ms" and text.isdigit() and 0 < int(text) < 1000:
@@ -160,7 +172,10 @@ def short_timeouts(settings: Settings, specs: Specs) -> Iterator[Finding]:
 
 
 def _number(settings: Settings, specs: Specs, name: str, default: float) -> float:
-    """Return a setting in its own unit; its default if it is not set, or the server does not accept its value."""
+    """Return a setting as a number in the unit that PostgreSQL gives it.
+
+    Return `default` if the setting is not set, or if PostgreSQL does not accept its value.
+    """
     value, spec = settings.get(name), specs.get(name)
     if value is None or spec is None or expected_value(spec, text_of(value)):
         return default

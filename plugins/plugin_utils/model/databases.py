@@ -1,4 +1,4 @@
-"""Rules on databases: their users, their settings by the server's own list, and the jobs that log in to them."""
+"""Rules on PostgreSQL servers: their users, their settings, and the Spark jobs that log in to them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ DATABASE_OWNER_TYPO = DATABASE_OWNER.variant(
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """User names are unique and plain, each user has a password, and each database has one owner."""
+    """Yield a problem for each user in postgresql_users that is declared wrongly.
+
+    Such a user is declared twice, or has an invalid name, no password or an invalid source. Also yield one for each
+    database that does not have exactly one owner.
+    """
     for machine in _databases(model):
         entries = machine.inputs.entries(USERS)
         counted = Counter(str(user.get("name")) for user in entries)
@@ -99,7 +103,10 @@ def users(model: Model) -> Iterator[Problem]:
 
 
 def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Each database has one owner; a database without one whose name is almost that of another is a typo."""
+    """Yield a problem for each database without an owner, or with several.
+
+    If the name of a database without owner resembles that of another database, the advice is that name.
+    """
     owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
     for database, user in {str(user.get("database")): user for user in reversed(entries)}.items():
         near = None if owners[database] else typo_of(database, owners)
@@ -137,7 +144,11 @@ DATABASE_SOURCE_HOSTS_JOBS = DATABASE_SOURCE_HOSTS.variant(message=LOG_IN)
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """Each user may log in from some hosts, but not from the whole internet, and the firewall allows them."""
+    """Yield a problem for each entry of `from`, the hosts from which a database user may log in, that is wrong.
+
+    The list is empty, includes the whole internet, is denied by the firewall, or does not include the host of a job of
+    this user.
+    """
     for machine in _databases(model):
         rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
         closed = left_alone(machine) is not None
@@ -159,7 +170,10 @@ def sources(model: Model) -> Iterator[Problem]:
 
 
 def _excluded_jobs(model: Model, server: Machine, user: Mapping[str, Any]) -> tuple[ProblemKind, dict[str, Any]] | None:
-    """Return the hosts whose jobs log in as a user, but are not among the user's addresses."""
+    """Return (kind of problem, message details) if a job logs in as this user from a host that `from` does not include.
+
+    Return None if there is no such job.
+    """
     given = user.get("from")
     nets = [subnet(str(source)) for source in given] if isinstance(given, (list, tuple)) else []
     places, name = {*map(str, server.addresses), server.name}, str(user.get("name"))
@@ -210,7 +224,10 @@ DATABASE_SETTING_TYPO = DATABASE_SETTING.variant(advice="did you mean {near}?")
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Version, address and settings are accepted by PostgreSQL, are not set by the role, and lose no rows."""
+    """Yield a problem for each wrong version, address or setting of a PostgreSQL server.
+
+    A setting is wrong if PostgreSQL rejects it, if the role sets it itself, or if it can lose rows.
+    """
     for machine in _databases(model):
         version = str(machine.inputs.get("postgresql_version") or "")
         if VERSION.fullmatch(version) and not FIRST <= int(version) <= LAST:
@@ -229,7 +246,10 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def _setting(machine: Machine, specs: Mapping[str, Mapping[str, Any]], name: str, value: Any) -> Iterator[Problem]:
-    """Check one setting by its spec."""
+    """Yield the problem of one entry of postgresql_config: set by the role, unknown, or with an invalid value.
+
+    `specs` is {setting in lower case: what PostgreSQL accepts as its value}.
+    """
     place, key, spec = f"postgresql_config[{name}]", name.lower(), specs.get(name.lower())
     if key in OWNED:
         kind = DATABASE_SETTING_OWNED if OWNED[key] else DATABASE_SETTING_OWNED_FIXED
@@ -244,7 +264,7 @@ def _setting(machine: Machine, specs: Mapping[str, Mapping[str, Any]], name: str
 
 
 def _combined_settings(machine: Machine, specs: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Check the settings of a server together, and for loss of rows."""
+    """Yield problems of settings of a server that contradict each other, lose rows or fill the disk."""
     config = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
     for name, kind in unsafe_values(config):
         yield machine.report(kind, f"postgresql_config[{name}]", text_of(config[name]))
@@ -277,7 +297,10 @@ DATABASE_OTHER_PORT = DATABASE_OTHER.variant(
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """Jobs log in to the databases as a declared user and verify the server; migrations log in as the owner."""
+    """Yield a problem for each Spark job with a wrong login to a declared database.
+
+    A job must log in as a declared user that is not the owner, must verify the server, and migrates as the owner.
+    """
     hosts = {str(place): machine for machine in _databases(model) for place in (*machine.addresses, machine.name)}
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -316,7 +339,10 @@ DATABASE_IDLE = ProblemKind(
 
 
 def unused(model: Model) -> Iterator[Problem]:
-    """Of several databases, each is used by a job or a replica: by default jobs use the first one."""
+    """Yield a warning for each database server that no job and no replica uses, if another server is used.
+
+    A job that names no server uses the first one.
+    """
     logins = [
         login for node in model.spark_nodes for job in node.jobs for login in (job.config.get("database"), job.migrate)
     ]
@@ -344,7 +370,10 @@ DATABASE_USER_TYPO = DATABASE_USER.variant(advice="did you mean {near}?")
 def _login(
     node: SparkNode, place: str, database: Mapping[str, Any], server: Machine
 ) -> Generator[Problem, None, Mapping[str, Any]]:
-    """Check the user of a login; return the user, {} if it is not a user of that database."""
+    """Check that the user of a login is declared for its database; yield the problem, return the declared user.
+
+    Return {} if there is a problem. `database` has the connection parameters of the job, `place` is their variable.
+    """
     users = server.inputs.entries(USERS)
     user = next((entry for entry in users if str(entry.get("name")) == str(database.get("user"))), None)
     if user is None:
@@ -372,7 +401,10 @@ DATABASE_UNVERIFIED = ProblemKind(
 
 
 def _connection(node: SparkNode, place: str, database: Mapping[str, Any], server: Machine) -> Iterator[Problem]:
-    """Check port, password and TLS of a login."""
+    """Yield a problem if a job's login has another port than the server, no password, or does not verify the server.
+
+    `database` has the connection parameters of the job, `place` is their variable.
+    """
     without_password = [user.get("name") for user in server.inputs.entries(USERS) if user.get("password") == ""]
     declared, port = database.get("port"), server.inputs.whole("postgresql_port")
     if declared is not None and port and str(declared) != str(port):

@@ -1,4 +1,4 @@
-"""Rules on directories: absolute paths in one notation, each once, on disks that persist."""
+"""Rules on directories and files: absolute paths in one notation, on disks that keep their content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ PATH_FORM_PARENT = PATH_FORM.variant(advice="remove the ..")
 
 
 def written(model: Model) -> Iterator[Problem]:
-    """Paths are absolute, in the one notation that units, properties and mounts share."""
+    """Yield a problem for each path in the inventory that is not absolute or not in its plain notation.
+
+    Plain is /data/a, not /data//a/; units, properties and mounts would not recognize the other as the same directory.
+    """
     for machine in model.functional:
         for name in model.input_names(machine, "paths"):
             path = machine.inputs.get(name)
@@ -76,7 +79,7 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
 
 
 def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
-    """Return the problem of a star in a class path that the JVM does not expand."""
+    """Return [problem] if a path in a class path contains a star that the JVM would not expand, else []."""
     folder, star, rest = path.partition("*")
     if not star or (not rest and folder.endswith("/")) or ":" in path:
         return []
@@ -84,7 +87,7 @@ def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
 
 
 def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
-    """Return the additional class paths of a host's functions, each with its input."""
+    """Return (path, role input that names it) for each additional class path of the functions of a host."""
     inputs = [f"{function.prefix}_class_path" for function in model.functions_of(machine)]
     return [(str(path), name) for name in inputs for path in machine.inputs.sequence(name)]
 
@@ -100,7 +103,7 @@ LOCK_DIRECTORY_RELATIVE = LOCK_DIRECTORY.variant(
 
 
 def of_locks(model: Model) -> Iterator[Problem]:
-    """The lock of runs is in one folder for all hosts and every working directory."""
+    """Yield a problem if run_lock_directory, which holds the lock of runs, is relative or differs between hosts."""
     name, by_path = "run_lock_directory", dict[str, list[str]]()
     for machine in model.functional:
         by_path.setdefault(str(machine.inputs.get(name) or ""), []).append(machine.name)
@@ -126,7 +129,10 @@ PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(advice="put it elsewhere, as 
 
 
 def kept(model: Model) -> Iterator[Problem]:
-    """Data is on disks that persist, outside folders of the system."""
+    """Yield a problem for each data directory that is emptied at a boot, or inside a folder of the system.
+
+    Also yield one for each Java executable, class path and keystore in a folder that the systemd unit hides.
+    """
     for server in model.servers:
         for name in DATA:
             yield from _kept(server, name, str(server.inputs.get(name) or ""))
@@ -146,12 +152,12 @@ def kept(model: Model) -> Iterator[Problem]:
 
 
 def _services(model: Model, machine: Machine) -> list[Mapping[Any, Any]]:
-    """Return the sections Service by which a site overrides units of a host."""
+    """Return the [Service] sections that a site adds to the units of a host (variables *_unit_overrides)."""
     return services_of(machine, *(f"{function.prefix}_unit_overrides" for function in model.functions_of(machine)))
 
 
 def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield keystores and truststores of a host's services, each with the variable that sets it."""
+    """Yield (path, variable) for each keystore and truststore of a host's services."""
     for name in model.input_names(machine, "paths"):
         if name.endswith(("keystore", "truststore")) and (path := machine.inputs.text(name)):
             yield path, name
@@ -169,7 +175,10 @@ DUMP_AMONG_DATA = ProblemKind(
 
 
 def dumped(model: Model) -> Iterator[Problem]:
-    """A JVM writes no dumps to a disk with data: as large as its heap, a dump fills the disk."""
+    """Yield a problem for each Java option that writes heap dumps or logs to a disk with data.
+
+    A heap dump is as large as the heap, so it would fill the disk.
+    """
     for machine in model.functional:
         data = [str(item) for _, item in model.items(machine, "mounts")]
         for variable, arguments in options(machine).items():

@@ -1,4 +1,7 @@
-"""Rules on drop-ins of units: they leave settings of the role alone, and the service can start and work with them."""
+"""Rules on *_unit_overrides, from which the roles write drop-ins of systemd units.
+
+A drop-in must not change what the role sets, and the service must be able to start and work with it.
+"""
 
 from __future__ import annotations
 
@@ -127,13 +130,13 @@ Finding = tuple[ProblemKind, dict[str, Any]]
 
 @cache
 def known() -> Mapping[str, Sequence[str]]:
-    """Return the settings that systemd knows, by section (packaging/unit_settings.py)."""
+    """Return {section: its settings} of the unit files that systemd knows, from systemd.json."""
     sections: dict[str, list[str]] = json.loads((FOLDER / "systemd.json").read_text(encoding="utf-8"))
     return sections
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Settings of drop-ins are known to systemd, and do not change what the service is."""
+    """Yield a problem for each setting in a drop-in that systemd does not know, or that harms the service."""
     for machine in model.functional:
         for name, sections in overrides(machine):
             function = next((item for item in functions().values() if name == f"{item.prefix}_unit_overrides"), None)
@@ -147,7 +150,10 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def denied_addresses(model: Model) -> Iterator[Problem]:
-    """A service may connect to some hosts, also when several drop-ins of its unit are combined."""
+    """Yield a problem for each IPAddressDeny by which a service could not connect to any host.
+
+    All drop-ins of the service's unit are considered together.
+    """
     for machine in model.functional:
         denials = {denial[0]: denial[1] for layers in _units(machine) if (denial := _denied(machine, layers))}
         for place, value in denials.items():
@@ -155,9 +161,9 @@ def denied_addresses(model: Model) -> Iterator[Problem]:
 
 
 def _units(machine: Machine) -> Iterator[list[tuple[str, Mapping[Any, Any]]]]:
-    """Yield the drop-ins of each unit in the order in which systemd reads them, each with its variable.
+    """Yield, for each unit of a host, its drop-ins as [(variable, {section: settings})], in the order of systemd.
 
-    The drop-in of one job follows that of all jobs.
+    The drop-in of one Spark job follows that of all jobs.
     """
     drop_ins, of_all = dict(overrides(machine)), f"{functions()['spark'].prefix}_unit_overrides"
     jobs = [f"spark_job_jobs[{entry.get('name')}].unit_overrides" for entry in machine.inputs.entries("spark_job_jobs")]
@@ -166,7 +172,10 @@ def _units(machine: Machine) -> Iterator[list[tuple[str, Mapping[Any, Any]]]]:
 
 
 def _denied(machine: Machine, layers: Sequence[tuple[str, Mapping[Any, Any]]]) -> tuple[str, Any] | None:
-    """Return the place and value of IPAddressDeny if it denies every address to a unit that allows none."""
+    """Return (place, value) of IPAddressDeny if the drop-ins of a unit deny all addresses and allow none, else None.
+
+    `layers` has the drop-ins of one unit, as (variable, {section: settings}).
+    """
     denied, allowed, place = list[str](), list[str](), None
     for name, sections in layers:
         service = sections.get("Service")
@@ -179,7 +188,10 @@ def _denied(machine: Machine, layers: Sequence[tuple[str, Mapping[Any, Any]]]) -
 
 
 def _added(before: Sequence[str], value: Any) -> list[str]:
-    """Return the words of a setting whose entries accumulate; an empty entry resets them."""
+    """Return `before` with the words of `value` appended, as systemd does for a setting that may occur repeatedly.
+
+    An empty value resets the list.
+    """
     words = list(before)
     for text in value if isinstance(value, (list, tuple)) else [value]:
         added = [] if text is None else str(text).split()
@@ -188,7 +200,10 @@ def _added(before: Sequence[str], value: Any) -> list[str]:
 
 
 def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
-    """Tell whether networks cover all addresses of IPv4 or IPv6, of the versions that a host uses."""
+    """Tell whether these networks contain all addresses of each IP version (4, 6) that a host uses.
+
+    `words` are networks or "any", `addresses` are those of the host.
+    """
     networks = [network for word in words if (network := subnet(word))]
     old = [network for network in networks if isinstance(network, IPv4Network)]
     new = [network for network in networks if isinstance(network, IPv6Network)]
@@ -200,10 +215,10 @@ def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
 def _findings(
     model: Model, machine: Machine, function: Function | None, section: str, key: str, value: Any
 ) -> Iterator[Finding]:
-    """Yield what is wrong with one setting.
+    """Yield (kind of problem, message details) for one setting of a drop-in.
 
-    Without a function it is in the drop-in of one job, which may override inputs of all jobs; the memory of a job is
-    checked with the job (jobs.py).
+    `function` is None for the drop-in of one Spark job: inputs that apply to all jobs may be overridden there, and
+    jobs.py checks its memory.
     """
     texts = [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
     variable = f"{function.prefix}_{INPUTS.get(key)}" if function else ""
@@ -226,7 +241,7 @@ def _findings(
 def _stops(
     model: Model, machine: Machine, function: Function | None, key: str, texts: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield whether a setting stops the service, or opens its sandbox."""
+    """Yield (kind of problem, message details) if a setting would stop the service or weaken its sandbox."""
     on = any(text.strip().lower() not in NO for text in texts)
     least = LEAST_TASKS.get(function.name if function else "spark", 0)
     if key == "Restart" and texts[-1] not in RESTARTS:
@@ -250,7 +265,7 @@ def _stops(
 
 
 def _unknown(section: str, key: str) -> Finding:
-    """Return what is wrong with a setting that the section does not have."""
+    """Return (kind of problem, message details) of a setting that systemd does not know in this section."""
     other = next((name for name, keys in known().items() if key in keys), None)
     if other:
         return UNIT_SETTING_SECTION, {"section": section, "other": other}
@@ -259,7 +274,11 @@ def _unknown(section: str, key: str) -> Finding:
 
 
 def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterator[Finding]:
-    """Yield whether a limit is too low for the heap, and what the JVM or the database needs besides."""
+    """Yield (kind of problem, message details) if a memory limit is invalid or too low for the service.
+
+    `key` is a setting such as MemoryMax, `text` its value. The service needs its heap (a database its shared_buffers),
+    direct memory and 256 MiB.
+    """
     share = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     total = size(machine.inputs.get("memory"))
     limit = (total and int(total * float(share[1]) / 100)) if share else size(text) if SIZE.fullmatch(text) else None
@@ -282,14 +301,17 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
 
 
 def _data_inside(model: Model, machine: Machine, texts: Sequence[str]) -> str | None:
-    """Return a data directory of the host that is inside one of these paths."""
+    """Return a data directory of the host that is below one of the paths in `texts`; None if there is none."""
     paths = [word.lstrip("+-").partition(":")[0] for text in texts for word in text.split()]
     data = [str(path) for _, path in model.items(machine, "mounts")]
     return next((path for path in data if below(path, *paths)), None) if paths else None
 
 
 def _environment(function: Function, texts: Sequence[str]) -> Iterator[Finding]:
-    """Yield variables of the environment that the unit does not read, and the inputs to use instead."""
+    """Yield (kind of problem, message details) for each environment variable that has no effect on the unit.
+
+    The details name the role input that has the intended effect. `texts` are the values of Environment (NAME=value).
+    """
     for text in texts:
         if SCRIPTS.fullmatch(text.strip().strip("\"'")):
             name = text.strip("\"' ").partition("=")[0]

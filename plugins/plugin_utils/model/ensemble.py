@@ -1,4 +1,4 @@
-"""Rules on the ZooKeeper ensemble: size, addresses, sessions."""
+"""Rules on the ZooKeeper ensemble: number of servers, addresses, limits, session timeouts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ SERVERS_DIFFER = ProblemKind(
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
-    """All servers have the same ticks and limits: a server with others would give up on its peers, or they on it."""
+    """Yield a problem for each setting of times (as tickTime) that differs between ZooKeeper servers.
+
+    A server with other times would drop its peers too early, or its peers would drop it.
+    """
     for name in ("tickTime", "initLimit", "syncLimit", "standaloneEnabled", "maxSessionTimeout", "minSessionTimeout"):
         by_value: dict[str, list[str]] = {}
         for server in model.servers:
@@ -107,9 +110,9 @@ ZOOKEEPER_DATACENTER_MAJORITY_OBSERVERS = ZOOKEEPER_DATACENTER_MAJORITY.variant(
 
 
 def size(model: Model) -> Iterator[Problem]:
-    """An ensemble is odd and small.
+    """Yield a problem if the number of voting ZooKeeper servers is 1, even or above 7.
 
-    An even ensemble survives no more failures than the odd one below it, and each vote costs every write.
+    Also yield one if the servers are spread so that the loss of a datacenter stops the ensemble against the layout.
     """
     if not model.servers:
         return
@@ -139,29 +142,32 @@ def size(model: Model) -> Iterator[Problem]:
 
 
 def _majorities(model: Model) -> dict[str, int]:
-    """Return the datacenters whose loss costs a quorum that the layout promises, each with its number of voters."""
+    """Return {datacenter: number of its voters} for those whose loss stops the ensemble, against the layout."""
     groups = model.servers[0].groups
     return _halves(model.voters) if model.layout == "stretch3" and not groups else {}
 
 
 def _halves(servers: Sequence[ZooKeeperServer]) -> dict[str, int]:
-    """Return the datacenters that hold half of some servers, or more, each with its number."""
+    """Return {datacenter: number of its servers} for the datacenters that hold at least half of `servers`."""
     counts = {name: len(members) for name, members in datacenters(servers).items()}
     return {name: number for name, number in counts.items() if 2 * number >= len(servers)}
 
 
 def ids_of(servers: Sequence[ZooKeeperServer]) -> str:
-    """Return the ids of servers, joined by commas."""
+    """Return the ids of ZooKeeper servers as a text for a message, as "1, 2"."""
     return ", ".join(str(server.number) for server in servers)
 
 
 def observer_details(observers: Sequence[ZooKeeperServer]) -> dict[str, Any]:
-    """Return the details `observers` and `verb` of a message: `dc1-zk1 and dc1-zk2 do not vote`."""
+    """Return {"observers": their names, "verb": "does" or "do"} for a message like "zk1 and zk2 do not vote"."""
     return {"observers": " and ".join(names(observers)), "verb": "does" if len(observers) == 1 else "do"}
 
 
 def _even(model: Model) -> Problem:
-    """Return the problem of an even number of voters: of the observers if the number of all servers is odd."""
+    """Return the problem of an even number of voters.
+
+    The problem names zookeeper_observers if the number of all servers is odd, else the group.
+    """
     voters, observers = len(model.voters), [server for server in model.servers if not server.votes]
     if observers and len(model.servers) % 2:
         return ZOOKEEPER_EVEN_OBSERVERS.problem(
@@ -184,7 +190,10 @@ ZOOKEEPER_RACK_MAJORITY = ProblemKind(
 
 
 def racks(model: Model) -> Iterator[Problem]:
-    """The loss of one rack does not cost the quorum, if there are enough racks to avoid it."""
+    """Yield a warning for each rack whose loss would stop the ZooKeeper ensemble.
+
+    None is yielded if there are fewer than three racks, because then it cannot be avoided.
+    """
     places = {machine.rack for machine in model.cluster if machine.rack is not None}
     typos = {rack for rack in places if len(rack) > 1 and nearest(rack, places - {rack})}  # reported as RACK_TYPO
     places -= typos
@@ -199,7 +208,11 @@ def racks(model: Model) -> Iterator[Problem]:
 
 
 def limits(model: Model) -> Iterator[Problem]:
-    """Servers wait for one another longer than a garbage collection, or the transfer of a snapshot, takes."""
+    """Yield a warning for each limit of a ZooKeeper server that is too low.
+
+    Servers wait for each other for a shorter time than a garbage collection or a snapshot transfer takes; or too few
+    connections are allowed; or snapshots are written too often.
+    """
     for server in model.servers:
         tick = whole(server.config.get("tickTime", 2000)) or 2000
         for name, (least, kind) in LIMITS.items():
@@ -230,7 +243,7 @@ BUFFER_DIFFERS_BROKER = BUFFER_DIFFERS.variant(
 
 
 def buffers(model: Model) -> Iterator[Problem]:
-    """Servers and brokers have the same limit of a packet, as ZooKeeper requires."""
+    """Yield a problem if jute.maxbuffer (largest ZooKeeper packet) differs between servers, or is lower on a broker."""
     by_limit: dict[int, list[ZooKeeperServer]] = {}
     for server in model.servers:
         by_limit.setdefault(_buffer(server, "zookeeper_java_options"), []).append(server)
@@ -255,7 +268,7 @@ def buffers(model: Model) -> Iterator[Problem]:
 
 
 def _buffer(machine: Machine, variable: str) -> int:
-    """Return the largest packet in bytes that a process accepts from its peer."""
+    """Return jute.maxbuffer, the largest accepted packet in bytes, from the Java options in `variable`."""
     parts = [option.partition("=") for option in options(machine).get(variable, ())]
     sizes = (whole(value) or DEFAULT_BUFFER for name, _, value in reversed(parts) if name == f"-D{BUFFER}")
     return next(sizes, DEFAULT_BUFFER)
@@ -273,7 +286,10 @@ WORDS_UNANSWERED_MEANT = WORDS_UNANSWERED_UNKNOWN.variant(advice="did you mean {
 
 
 def words(model: Model) -> Iterator[Problem]:
-    """Servers answer mntr, by which a leader reports its followers in sync; ZooKeeper always answers srvr."""
+    """Yield a problem if 4lw.commands.whitelist does not allow mntr, or contains an unknown command.
+
+    Restarts use mntr, by which a leader reports its followers in sync.
+    """
     variable = f"zookeeper_config[{WHITELIST}]"
     for server in model.servers:
         declared = server.inputs.mapping("zookeeper_config").get(WHITELIST)
@@ -308,7 +324,7 @@ ZOOKEEPER_SERVER_ADDRESS_PORTS = ZOOKEEPER_SERVER_ADDRESS.variant(message="with 
 
 
 def servers(model: Model) -> Iterator[Problem]:
-    """All servers have the same ensemble, and it is the declared one."""
+    """Yield a problem if zookeeper_servers differs between ZooKeeper servers, or from the inventory."""
     variable = ENSEMBLE_INPUTS[0]
     by_ensemble: dict[str, list[str]] = {}
     for server in model.servers:
@@ -332,7 +348,7 @@ def servers(model: Model) -> Iterator[Problem]:
 
 
 def _addresses(server: ZooKeeperServer, addresses: Sequence[Any]) -> Iterator[Problem]:
-    """Yield addresses of a server in the ensemble that are not its own."""
+    """Yield a problem for each of `addresses`, those of a server in zookeeper_servers, that is not the server's own."""
     for address in addresses:
         with_ports = re.fullmatch(r"[^:]+(:\d+)+", str(address))
         if str(address) not in map(str, server.addresses) and (is_address(address) or with_ports):
@@ -368,7 +384,10 @@ UNREGISTERED_EARLY = ProblemKind(
 
 
 def session(model: Model) -> Iterator[Problem]:
-    """The ensemble grants the session that brokers request, which outlasts a change to the other network."""
+    """Yield a problem if ZooKeeper would not grant the session timeout that brokers request.
+
+    Also yield one if a broker counts as lost (kafka_unregistered_timeout) before its session has expired.
+    """
     if not model.servers:
         return
     config = model.servers[0].config
@@ -403,7 +422,10 @@ def session(model: Model) -> Iterator[Problem]:
 
 
 def _bounded(model: Model, config: Mapping[Any, Any], low: int, high: int) -> Problem:
-    """Return the problem of servers that do not grant the default session of brokers."""
+    """Return the problem of an ensemble that does not grant the default session timeout of brokers.
+
+    `config` has the properties of the servers; `low` and `high` are the timeouts in ms that the ensemble grants.
+    """
     name, kind = "maxSessionTimeout", SESSION_TIMEOUT_SERVERS_MAX
     if high >= DEFAULT_SESSION:
         name, kind = "minSessionTimeout", SESSION_TIMEOUT_SERVERS_MIN
@@ -416,7 +438,7 @@ def _bounded(model: Model, config: Mapping[Any, Any], low: int, high: int) -> Pr
 
 
 def _plain(value: Any) -> Any:
-    """Return dicts and lists as plain lists, whatever types Ansible wraps them in."""
+    """Return a value with mappings as sorted lists of pairs and sequences as lists, so that texts can be compared."""
     if isinstance(value, Mapping):
         return sorted((str(key), _plain(item)) for key, item in value.items())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)

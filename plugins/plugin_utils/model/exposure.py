@@ -1,4 +1,7 @@
-"""Rules on exposure: ports open to the internet, archives that can be replaced in transit, keys of CAs."""
+"""Rules on exposure.
+
+Subjects: ports open to the internet, archives that could be replaced during a download, and keys and lifetimes of CAs.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ CHECKSUM_FORM = ProblemKind(
 
 
 def archives(model: Model) -> Iterator[Problem]:
-    """Archives are checked by a SHA-512, whose digits are in the inventory or come over TLS."""
+    """Yield a problem for each archive without a SHA-512 checksum, or with one from an unencrypted URL."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
             variable = f"{name}_checksum"
@@ -63,7 +66,7 @@ FIREWALL_OPEN = ProblemKind(
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """No port is open to the whole internet."""
+    """Yield a problem for each source in the firewall rules that includes the whole internet."""
     for machine in model.functional:
         for rule in rules_of(machine):
             given = rule.get("from")
@@ -84,7 +87,7 @@ JOB_OPEN_PAGES = JOB_OPEN.variant(
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """Ports of jobs, which require no login, are on the loopback."""
+    """Yield a problem for each Spark job with a port that is open to the network: the ports require no login."""
     for node in model.spark_nodes:
         for job in node.jobs:
             spark = job.config.get("spark")
@@ -97,7 +100,7 @@ def jobs(model: Model) -> Iterator[Problem]:
 
 
 def _loopback_alone(node: SparkNode, job: Job) -> bool:
-    """Tell whether the environment of a job's unit binds its pages to the loopback."""
+    """Tell whether a job's unit sets SPARK_LOCAL_IP to the loopback, so that other hosts cannot open its web pages."""
     variables = ("spark_job_unit_overrides", f"{job.variable}.unit_overrides")
     services = [sections.get("Service") for name, sections in overrides(node) if name in variables]
     environment = " ".join(str(service.get("Environment")) for service in services if isinstance(service, Mapping))
@@ -106,13 +109,13 @@ def _loopback_alone(node: SparkNode, job: Job) -> bool:
 
 @cache
 def _world(source: str) -> bool:
-    """Tell whether a subnet is wider than any organization's."""
+    """Tell whether a subnet is wider than one organization can own: less than /8 in IPv4, less than /16 in IPv6."""
     network = subnet(source)
     return network is not None and network.prefixlen < WIDEST[network.version]
 
 
 def authorities(model: Model) -> Iterator[Problem]:
-    """The keys of the CAs are in a folder that persists, and that is not copied elsewhere."""
+    """Yield a problem if pki_directory, which holds the CAs' keys, is in a temporary folder or a Git repository."""
     for machine in model.functional:
         path, production = str(machine.inputs.get("pki_directory") or ""), machine.production
         own_keys = any(not entry.get("certificate") for entry in machine.inputs.entries("pki_authorities"))
@@ -138,7 +141,7 @@ def _kept(machine: Machine, path: str) -> Iterator[Problem]:
 
 
 def _repository(path: str) -> Path | None:
-    """Return the checkout of git that a path is in, on the control node."""
+    """Return the root of the Git checkout on the control node that contains `path`; None if there is none."""
     try:
         return next((parent for parent in (Path(path), *Path(path).parents) if (parent / ".git").exists()), None)
     except OSError:
@@ -158,7 +161,7 @@ AUTHORITY_SHORT = ProblemKind(
 
 
 def lives(model: Model) -> Iterator[Problem]:
-    """A CA of this project is valid longer than the certificates that it signs."""
+    """Yield a problem for each CA of this project that expires before the certificates that it signs."""
     for machine in model.functional:
         certificate_days = machine.inputs.whole("pki_days")
         signing = {str(entry.get("authority")) for entry in machine.certificates}

@@ -1,4 +1,7 @@
-"""Rules on the firewall: SSH is not in its rules, sources are addresses, and no required source is denied."""
+"""Rules on the firewall rules of hosts.
+
+They must not contain the port of SSH, must have valid sources, and must not deny hosts that have to connect.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ DECLARED = ("client_address", "replication_address", "client_network")
 
 
 def rules_of(machine: Machine) -> list[Mapping[str, Any]]:
-    """Return the firewall rules of a host; none if its firewall is disabled."""
+    """Return the entries of base_firewall_rules of a host; an empty list if base_firewall is off."""
     return machine.inputs.entries(NAME) if machine.inputs.on("base_firewall") else []
 
 
 def left_alone(machine: Machine) -> list[int] | None:
-    """Return the ports that a closed host leaves open, those of SSH.
+    """Return the SSH ports, which a host with a closed firewall (base_firewall_closed) leaves open.
 
-    None on a host that filters only the ports of its rules.
+    Return None for a host that filters only the ports in its rules.
     """
     closed = machine.inputs.on("base_firewall") and machine.inputs.on("base_firewall_closed")
     return [SSH, machine.inputs.whole("ansible_port") or SSH] if closed else None
@@ -42,7 +45,7 @@ FIREWALL_PORT = ProblemKind("FIREWALL_PORT", "not a port from 1 to 65535", "corr
 
 
 def ports(model: Model) -> Iterator[Problem]:
-    """No rule is for the port of SSH, and the port of each rule is valid."""
+    """Yield a problem for each firewall rule for the port of SSH, or for an invalid port."""
     for machine in model.functional:
         for port in dict.fromkeys(whole(rule.get("port")) for rule in rules_of(machine)):
             if port is not None and port in (SSH, machine.inputs.whole("ansible_port")):
@@ -52,7 +55,7 @@ def ports(model: Model) -> Iterator[Problem]:
 
 
 def _numbers(model: Model, machine: Machine) -> list[int]:
-    """Return the ports at which the services of a host listen."""
+    """Return the port numbers at which the services of a host listen."""
     return list(dict.fromkeys(port.number for port in of_services(machine, model) if whole(port.number)))
 
 
@@ -64,7 +67,10 @@ FIREWALL_FORGOTTEN = ProblemKind(
 
 
 def named(model: Model) -> Iterator[Problem]:
-    """If a host has rules, there is one for each of its services' ports: another port would be open to every host."""
+    """Yield a problem for each service port without a firewall rule on a host that has rules for other ports.
+
+    Without a rule, every host could connect to that port.
+    """
     by_rules: dict[str, tuple[dict[str, None], dict[int, None]]] = {}
     for machine in model.functional:
         rules = rules_of(machine)
@@ -90,7 +96,7 @@ FIREWALL_SOURCE_RULES = FIREWALL_SOURCE.variant(
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """Every source is an address or a subnet."""
+    """Yield a problem for each source in a firewall rule that is neither an address nor a valid subnet."""
     valid = {str(machine.inputs.get(name)) for machine in model.machines.values() for name in DECLARED}
     for machine in model.functional:
         for rule in rules_of(machine):
@@ -107,7 +113,10 @@ def sources(model: Model) -> Iterator[Problem]:
 
 
 def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
-    """Return where a source of a rule is set: the variable that adds it to rules of functions, else the rule."""
+    """Return the variable that adds a source to a firewall rule, for a message.
+
+    It is a key of firewall_extra_sources, or the rule's entry in site_firewall_rules or base_firewall_rules.
+    """
     extra = machine.inputs.mapping("firewall_extra_sources")
     kinds = [kind for kind, more in extra.items() if isinstance(more, list) and source in more]
     site = any(_same(rule, other) for other in machine.inputs.entries(SITE))
@@ -116,7 +125,7 @@ def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
 
 
 def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
-    """Return the sources of the other rules of a port, without those of the variable `but`."""
+    """Return the sources of all rules for the same port as `rule`, without the rules in the variable named `but`."""
     without = machine.inputs.entries(but)
     others = [other for other in rules_of(machine) if not any(_same(other, own) for own in without)]
     lists = [other.get("from") for other in others if whole(other.get("port")) == whole(rule.get("port"))]
@@ -133,7 +142,10 @@ FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(message="another rule admits it, an
 
 
 def idle(model: Model) -> Iterator[Problem]:
-    """A rule of the site changes which hosts may connect: rules of a port add up, and none revokes another."""
+    """Yield a problem for each rule in site_firewall_rules that does not change which hosts may connect.
+
+    All rules of a port add up, so that a rule cannot revoke what another rule allows.
+    """
     for machine in model.functional:
         site_rules = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
         for rule in site_rules:
@@ -161,11 +173,10 @@ FIREWALL_MEANT = ProblemKind(
 
 
 def meant(model: Model) -> Iterator[Problem]:
-    """The port of a site's rule, if no service of this project listens there, is not a typo of a port without rule.
+    """Yield a warning for each port in site_firewall_rules that looks like a typo of a service's port without a rule.
 
-    A rule for other software on the host is right. A typo is one digit too many, too few or different, or two
-    exchanged. A different digit counts only for listeners of the site: neighbours of the default ports are often used
-    by other software.
+    A typo is one digit too many or too few, or two digits exchanged. One different digit counts only for listeners that
+    the site adds: ports near the default ones are often those of other software. Ports of services are never reported.
     """
     for machine in model.functional:
         site_rules = [rule for rule in machine.inputs.entries(SITE) if rule.get("action") != "reject"]
@@ -193,7 +204,10 @@ def meant(model: Model) -> Iterator[Problem]:
 
 
 def _typo(number: str, other: str, different: bool) -> bool:
-    """Tell whether one number is a typo of another; `different` allows one different digit as well."""
+    """Tell whether two port numbers differ by one digit too many, or by two adjacent digits that are exchanged.
+
+    If `different` is true, one different digit also counts.
+    """
     if len(number) == len(other):
         differ = [place for place, pair in enumerate(zip(number, other, strict=True)) if pair[0] != pair[1]]
         exchanged = len(differ) == 2 and differ[1] == differ[0] + 1 and number[differ[0]] == other[differ[1]]
@@ -203,12 +217,15 @@ def _typo(number: str, other: str, different: bool) -> bool:
 
 
 def _same(rule: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two rules are equal, whether the port is a number or text."""
+    """Tell whether two firewall rules are equal; a port as number and the same port as text are equal."""
     return {**rule, "port": whole(rule.get("port"))} == {**other, "port": whole(other.get("port"))}
 
 
 def _admitted(others: Sequence[Mapping[str, Any]], port: int | None, source: str, site_rules: Sequence[Any]) -> bool:
-    """Tell whether rules admit a source, apart from those of `site_rules` that name it."""
+    """Tell whether the firewall rules `others` allow a source at a port.
+
+    Rules that are in `site_rules` and name this source do not count.
+    """
     rest = [
         rule
         for rule in others
@@ -225,7 +242,7 @@ FIREWALL_PEER = ProblemKind(
 
 
 def everybody_needed(model: Model) -> Iterator[Problem]:
-    """Hosts that connect to another host of the cluster are admitted there."""
+    """Yield a problem for each host whose firewall denies another host of the inventory that has to connect."""
     denied: dict[tuple[str, int], list[str]] = {}
     rules = {machine.name: rules_of(machine) for machine in model.functional}
     closed = {machine.name: left_alone(machine) is not None for machine in model.functional}
@@ -249,7 +266,7 @@ FIREWALL_CLIENTS = ProblemKind(
 
 
 def clients(model: Model) -> Iterator[Problem]:
-    """The rules admit some clients."""
+    """Yield a problem for each host with firewall rules that know no subnet of clients, and so deny every client."""
     for machine in model.functional:
         if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
             yield machine.report(FIREWALL_CLIENTS, "firewall_sources")

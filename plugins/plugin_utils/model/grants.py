@@ -1,4 +1,4 @@
-"""Checks the grants of users: each is complete, belongs to one principal, and names topics that are declared."""
+"""Checks the grants in kafka_users: complete, for one principal each, and only for declared topics."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PlacedGrant = tuple[str, Mapping[str, Any]]
 
 
 def _grants(model: Model) -> Iterator[PlacedGrant]:
-    """Yield every grant of the users that are not absent, with its place."""
+    """Yield (place, grant) for every grant of present users; a place is kafka_users[alice].grants[produce]."""
     for user in model.present("kafka_users"):
         for number, grant in enumerate(grants_of(user)):
             verb = next(iter(verbs_of(grant)), number)
@@ -80,7 +80,10 @@ USER_CREDENTIAL = ProblemKind(
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Check that a user's name is the name of one principal, and that it has either a password or credential: false."""
+    """Yield a problem for each user in kafka_users whose name is not that of one principal.
+
+    Also yield one if the cluster needs a user that is to be absent, and if credential: false is set with a password.
+    """
     hosts = names(model.brokers)
     for user in model.cluster_entries("kafka_users"):
         name = str(user.get("name"))
@@ -102,7 +105,7 @@ def users(model: Model) -> Iterator[Problem]:
 
 
 def _needed(model: Model, principal: str) -> ProblemKind | None:
-    """Return the kind of problem if the cluster needs a principal that is to be deleted."""
+    """Return the kind of problem if `principal` is a super user or that of the control node, else None."""
     for broker in model.brokers:
         if principal in {*broker.super_users} | {name for name, _ in super_users(broker)}:
             return USER_NEEDED
@@ -150,7 +153,10 @@ GRANT_EMPTY = ProblemKind(
 
 
 def complete(model: Model) -> Iterator[Problem]:
-    """Check that every grant has one verb, and the keys that belong to it."""
+    """Yield a problem for each grant without exactly one verb, as produce, or without the keys that the verb requires.
+
+    Also yield one for each key that has no effect with the verb.
+    """
     hosts = names(model.brokers)
     for place, grant in _grants(model):
         verbs, beside = verbs_of(grant), [key for key in BESIDE if grant.get(key) is not None]
@@ -175,13 +181,13 @@ def complete(model: Model) -> Iterator[Problem]:
 
 
 def _own_datacenter(model: Model) -> set[str]:
-    """Return the datacenter of the brokers; an empty set if they are in several."""
+    """Return {datacenter of the brokers}; an empty set if the brokers are in several datacenters."""
     datacenters = {str(broker.datacenter) for broker in model.brokers}
     return datacenters if len(datacenters) == 1 else set()
 
 
 def _missing(grant: Mapping[str, Any], verb: str) -> ProblemKind | None:
-    """Return the kind of problem if a grant does not have a key that its verb requires."""
+    """Return the kind of problem if a grant has no key that its verb requires, as group for consume; else None."""
     if verb == "consume" and not grant.get("group"):
         return GRANT_LACKS
     if verb == "connect" and not listed(grant.get("topics")):
@@ -203,7 +209,10 @@ GRANT_STAR_PLAIN = GRANT_STAR.variant(
 
 
 def _names(hosts: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
-    """Check that stars are at the end of names, that applications have plain names, and that topics can exist."""
+    """Yield a problem for each name in a grant with a star in the wrong place, or with which no topic can exist.
+
+    `place` is the grant's place in the inventory, for the message.
+    """
     for key in (*VERBS, *BESIDE):
         plain = key in PLAIN
         for name in listed(grant.get(key)) if key != "exporter" else ():
