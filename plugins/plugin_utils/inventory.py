@@ -92,12 +92,12 @@ class Reader:
                     values = self._values(host, seen[host], argument_spec(role))
                     self._validate(host, role, values, words[host])
                     hosts[host] |= values
-        said = {host: self._function_values(host, groups, seen[host]) for host in hosts}
+        entries = {host: self._function_values(host, groups, seen[host]) for host in hosts}
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
         prefixes = frozenset({*roles, "archive", "preflight", "rebalance_timer"})
-        return model_of(hosts, groups, self.all_groups, names, options, prefixes, said)
+        return model_of(hosts, groups, self.all_groups, names, options, prefixes, entries)
 
     def raw(self, host: str) -> dict[str, Any]:
         """Return {name: value} of a host as written in the inventory, with templates not computed."""
