@@ -104,7 +104,10 @@ class State:
         return {broker: held[broker] for broker in self.brokers}
 
     def undeclared(self, declared: Collection[int]) -> dict[int, int]:
-        """Return {broker: number of replicas} of brokers that are not `declared`, but registered or in use."""
+        """Return {id of a broker that is not in `declared`: number of its replicas}.
+
+        Such a broker is registered, or a partition names it as a replica.
+        """
         held = [replica for p in self.partitions for replica in p.replicas]
         return {broker: held.count(broker) for broker in sorted({*self.brokers, *held} - {*declared})}
 

@@ -1,4 +1,4 @@
-"""Decides whether brokers may stop now, from one snapshot of the cluster. Pure functions."""
+"""Decides whether brokers may stop now (the gate), from one snapshot of the cluster. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Racks = Mapping[int, str | None]
 
 @dataclass(frozen=True)
 class Rules:
-    """The operator's options of the gate."""
+    """The operator's options of the gate, the check whether brokers may stop; from the options of kafka_gate."""
 
     margin: int = 0
     """Number of in-sync replicas that have to remain in addition to min.insync.replicas."""
@@ -37,7 +37,7 @@ PLAIN = Rules()
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look at a cluster."""
+    """One look at a cluster before brokers are stopped: the facts by which blocks() decides."""
 
     state: State
     min_isr: Mapping[str, int] = field(default_factory=dict)
@@ -61,17 +61,17 @@ class Snapshot:
 
     @property
     def states(self) -> list[State]:
-        """Return all views."""
+        """Return the views of all brokers that were asked, or `state` alone if there are none."""
         return list(self.views.values()) or [self.state]
 
     def holding(self, stop: Collection[int]) -> bool:
-        """Tell whether, by any view, these brokers hold an in-sync replica that is in use."""
+        """Tell whether at least one view shows an in-sync replica that clients use on one of the brokers in `stop`."""
         return any(held(state, stop, self.silent) for state in self.states)
 
 
 @dataclass(frozen=True)
 class Block:
-    """One reason why brokers may not stop."""
+    """One reason why brokers may not stop: `what` is affected, `why`, and `cure` (what to do)."""
 
     what: str
     why: str
@@ -80,15 +80,15 @@ class Block:
     """Whether waiting changes nothing."""
 
     def __str__(self) -> str:
-        """Return the reason as a sentence."""
+        """Return the reason as one text: `WHAT: WHY; CURE`."""
         return f"{self.what}: {self.why}; {self.cure}"
 
 
 def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> list[Partition]:
-    """Return the partitions that would lose an in-sync replica that is in use.
+    """Return the partitions with a leader that would lose an in-sync replica if the brokers in `stop` stopped.
 
-    Offline partitions do not count, nor brokers that are not registered. A broker that is the only in-sync replica and
-    does not answer (`silent`) serves no client.
+    Brokers that are not registered do not count. A broker in `silent` is the only in-sync replica of a partition and
+    does not answer; that partition does not count, since no client can use it.
     """
     registered, mute = set(stop) & set(state.brokers), set(stop) & set(silent)
     return [
@@ -97,10 +97,10 @@ def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> l
 
 
 def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
-    """Return the brokers that are restarted before others, because the others would wait for them.
+    """Return those of `brokers` that are restarted first, because each other restart would wait for them.
 
-    They are down, do not answer, or are in sync with none of their partitions. The last reason does not count for the
-    controller.
+    These brokers are down, do not answer, or are in sync with none of their partitions. The last reason does not apply
+    to the controller.
     """
     controller = snapshot.states[0].controller
 
@@ -115,11 +115,12 @@ def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
 
 
 def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> list[Block]:
-    """Return why these brokers may not stop together, lasting reasons first; [] if they may.
+    """Return why the brokers in `stop` may not stop together, [] if they may; first what waiting cannot change.
 
-    They may if there is a controller, no other rack is down, and each partition that they hold in sync has all its
-    other replicas in sync and answering, min.insync.replicas of its topic and the margin without them, and no
-    reassignment. A broker that is down, offline or does not answer may always be restarted.
+    They may stop if there is a controller, no other rack is down, and no partition that they hold in sync is affected.
+    A partition is not affected if its other replicas are in sync and answer, it keeps min.insync.replicas plus the
+    margin, and it is not being moved. A broker that is down, holds only offline partitions, or does not answer may
+    always be restarted.
     """
     if headless := uncontrolled(snapshot, rules.former):
         return [headless]
@@ -140,7 +141,7 @@ def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> l
 
 
 def _racks_out(state: State, stop: Collection[int], racks: Racks) -> Iterator[Block]:
-    """Yield the racks of which no broker is registered, except racks of brokers that stop."""
+    """Yield a Block for each rack of which no broker is registered, except racks of brokers in `stop`."""
     members: dict[str, list[int]] = {}
     for broker, rack in racks.items():
         members.setdefault(rack or "", []).append(broker)
@@ -152,7 +153,11 @@ def _racks_out(state: State, stop: Collection[int], racks: Racks) -> Iterator[Bl
 
 
 def _too_few(partition: Partition, stop: Collection[int], need: int, rules: Rules) -> str:
-    """Return why a partition has too few replicas for this stop, even if all are in sync; '' if it has enough."""
+    """Return why a partition has too few replicas for this stop, even if all are in sync; '' if it has enough.
+
+    `need` is its min.insync.replicas. Topics that the operator accepts (rules.accepts) may lose one replica
+    nevertheless.
+    """
     left = len(set(partition.replicas) - set(stop))
     small = len(partition.replicas) - 1 < need + rules.margin  # whichever broker stops: can be accepted
     accepted = small and any(fnmatchcase(partition.topic, pattern) for pattern in rules.accepts)
@@ -165,7 +170,7 @@ def _too_few(partition: Partition, stop: Collection[int], need: int, rules: Rule
 def _in_the_way(
     partition: Partition, stop: Collection[int], snapshot: Snapshot, state: State
 ) -> Iterator[tuple[str, str]]:
-    """Yield why a partition does not allow the stop now, by the view of one broker, each with its remedy."""
+    """Yield (why, remedy) for each reason why a partition does not allow the stop now; `state` is one broker's view."""
     if partition.topic not in snapshot.min_isr and not snapshot.unheard:
         yield "its min.insync.replicas is not known yet, it was just created", "ask again"
     for broker in sorted(set(partition.replicas) - set(stop)):
@@ -181,7 +186,7 @@ def _in_the_way(
 
 
 def silence(broker: int) -> str:
-    """Return the reason where an in-sync broker does not answer."""
+    """Return the text `broker N does not answer, but counts as in sync`."""
     return f"broker {broker} does not answer, but counts as in sync"
 
 
@@ -194,9 +199,11 @@ def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
 
 
 def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | None:
-    """Return why no other replicas would take over the lead: no controller, or brokers name different ones.
+    """Return why no other replicas would take over the lead after a stop; None if a controller can elect them.
 
-    No broker may name a `former` controller: a broker that stops asks the controller it knows to move its leaders.
+    Reasons are that there is no controller, that brokers name different ones, or that a broker still names one of
+    `former`, the brokers that were the controller until now. A broker that stops asks the controller that it knows to
+    move its leaders.
     """
     unheard = sorted(broker for broker, state in snapshot.views.items() if state.controller in former)
     if unheard:

@@ -1,4 +1,4 @@
-"""Reads the facts of a running cluster that the gate decides by, through the facade."""
+"""Reads the facts about a running cluster by which the gate (gate.py) decides whether brokers may stop."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ HEARD = 5.0
 
 
 class UntoldError(ClusterError):
-    """No broker reports the settings of topics, and repeating the request would make it worse."""
+    """No broker reports the settings of topics; the request must not be repeated, as it occupies a broker's thread."""
 
 
 def snapshot(
     cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False, former: Collection[int] = ()
 ) -> Snapshot:
-    """Return everything that the gate has to know before these brokers stop.
+    """Return all facts that the gate needs before the brokers in `stop` stop.
 
-    Each broker that stays is asked: one view may be outdated, and the brokers that stop may be the worst informed. Also
-    asked are the controller, whose decisions the others may not know yet, and the `former` one. A broker that does not
-    answer keeps the gate closed. If the brokers hold nothing in sync, no further facts are read.
+    Each broker that stays is asked, since one view may be outdated, and the controller, even if it is to stop. If it
+    was moved away from one of `former`, all brokers to be stopped are asked. If the latter hold nothing in sync, or a
+    broker that stays does not answer, nothing else is read.
 
-    For restarts `one_by_one`, all brokers are asked, also those that stop unless it is only one. Lasting reasons are
-    reported even if some brokers do not answer, since they are rejected before anything starts.
+    `one_by_one` is for the order of a restart: all brokers are asked unless `stop` is a single one, and the settings of
+    topics are read even if a broker does not answer. Running reassignments are not read.
 
-    Raises ClusterError, UntoldError, ImportError.
+    Raises ClusterError if the facts cannot be read, UntoldError if no broker reports the settings of topics.
     """
     stay = set(state.brokers) - (set() if one_by_one and stop[1:] else set(stop))
     found = views(cluster, state, stay or set(state.brokers))
@@ -83,10 +83,11 @@ def snapshot(
 
 
 def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
-    """Return min.insync.replicas of topics, the highest that any broker uses. Raises AdminError, UntoldError.
+    """Return {topic: min.insync.replicas}, the highest value that any broker in `seen` ({broker: its view}) uses.
 
-    The topic's own setting is the same on all brokers. Without one, the leader uses its broker's default, which is the
-    same for all of those topics: each broker is asked for one of them, all in parallel.
+    A topic's own setting is the same on all brokers. Without one, the leader uses its broker's default for all such
+    topics, so each broker is asked for one of them. Raises UntoldError if no broker reports settings of topics,
+    AdminError if another request fails.
     """
     admin = answering_client(cluster, seen)
     try:
@@ -110,9 +111,10 @@ def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence
 def with_controller(
     cluster: Cluster, state: State, found: Views, stop: Sequence[int], former: Collection[int]
 ) -> Views:
-    """Add the view of the controller if it is to be stopped; after a former controller, the views of all that stop.
+    """Add the controller's own view to `found` if the controller is to stop.
 
-    A broker that stops asks the controller that it knows.
+    After the controller was moved away from one of `former`, add the views of all brokers in `stop` and `former`: a
+    broker that stops asks the controller that it knows.
     """
     added = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
     named = added & set(state.brokers)
@@ -123,9 +125,10 @@ def with_controller(
 def judging(
     cluster: Cluster, stop: Sequence[int], rules: Rules, former: Sequence[int] = (), begun: float | None = None
 ) -> Callable[[State], Sequence[Block]]:
-    """Return a function that finds all reasons why brokers may not stop together; it raises what `snapshot` raises.
+    """Return a function that returns all reasons why the brokers in `stop` may not stop together, [] if they may.
 
-    `begun` is when the first part of the wait began.
+    The function raises what snapshot() raises. `former` are brokers that were the controller until now; HEARD seconds
+    after `begun`, the begin of the whole wait, a broker that still names one of them may be accepted.
     """
     since, last = waits.now() if begun is None else begun, [broker for broker in former if broker >= 0]
 
@@ -141,9 +144,9 @@ def judging(
 
 
 def others_agree(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> bool:
-    """Tell whether all brokers that stay name a controller that is not a `former` one. Raises ImportError.
+    """Tell whether all brokers that stay and answer name a controller that is not in `former`.
 
-    Then the controller cannot reach the broker that stops, which may be restarted for that reason.
+    Then the broker to be stopped names a former one only because the controller cannot reach it; it may be restarted.
     """
     stay = set(state.brokers) - set(stop)
     found = views(cluster, state, stay)
@@ -152,11 +155,10 @@ def others_agree(cluster: Cluster, state: State, stop: Sequence[int], former: Se
 
 
 def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool:
-    """Tell whether a `former` controller was elected again, after the time in which all learn of the next one.
+    """Tell whether a broker in `former` was elected controller again.
 
-    It answers a request that only the controller answers, and all others reject that request. The former controller
-    would answer it as well if it had no connection to ZooKeeper since, so the others' answers are needed; a new
-    controller answers when it has taken over. Raises ImportError.
+    All brokers get a request that only the controller answers; the former one has to answer it, and all others have to
+    reject it. The others are needed because a former controller without a connection to ZooKeeper would still answer.
     """
     listener, client = next(iter(cluster.clients.items()))
 
@@ -177,9 +179,9 @@ def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool
 
 
 def answering_client(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
-    """Return a client that knows only brokers that have just answered.
+    """Return a client that uses only the brokers in `seen` ({broker: its view}), which have just answered.
 
-    A client that knows all would also ask a broker that hangs, and wait for it.
+    A client that uses all brokers could wait for one that hangs.
     """
     listener, client = next(iter(cluster.clients.items()))
     places = {one: state.brokers[one].get(listener) for one, state in seen.items() if one in state.brokers}
@@ -193,9 +195,10 @@ def answering_client(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
 
 
 def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
-    """Return the partitions whose replicas are being moved, by the controller. Raises AdminError, ImportError.
+    """Return the (topic, partition) pairs whose replicas are being moved, as the controller reports them.
 
-    A controller that is to be stopped and does not answer moves none.
+    Returns an empty set if the controller is in `stop` and does not answer: then it moves none. Raises AdminError if
+    the controller does not answer otherwise, or has changed.
     """
     listener, client = next(iter(cluster.clients.items()))
     if state.controller in stop and gone(cluster, state, state.controller):
@@ -204,9 +207,9 @@ def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
 
 
 def alone(state: State, broker: int) -> bool:
-    """Tell whether a broker is the only in-sync replica of partitions that it leads, and no replica follows it.
+    """Tell whether no replica follows a broker: it leads partitions, and is the only in-sync replica of each.
 
-    Partitions whose other replicas are all down do not count: no broker could follow.
+    At least one of these partitions must have another replica on a registered broker; otherwise no broker could follow.
     """
     led = [p for p in state.partitions if p.leader == broker]
     left = any(p.isr == (broker,) and set(p.replicas) & set(state.brokers) - {broker} for p in led)

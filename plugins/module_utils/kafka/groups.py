@@ -1,4 +1,4 @@
-"""Consumer groups: their offsets and lag, and the changes that reset offsets. Pure functions."""
+"""Consumer groups: computes their lag, and the changes that reset their offsets. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGETS = ("to", "timestamp", "shift", "offsets")
 
 @dataclass(frozen=True)
 class Group:
-    """A group of the cluster."""
+    """A consumer group of the cluster, with its state, its members and its committed offsets."""
 
     name: str
     state: str
@@ -31,7 +31,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Ends:
-    """The first and the next offset of each partition, and the first one at or after a time, if a time was given."""
+    """The ends of partitions: their first offset, and the offset that the next record gets.
+
+    `at` is the offset of the first record at or after a time, if a time was given.
+    """
 
     earliest: Mapping[Place, int]
     latest: Mapping[Place, int]
@@ -40,7 +43,10 @@ class Ends:
 
 
 def milliseconds(text: Any) -> int:
-    """Return a time in milliseconds since 1970, of a number or of text as 2026-01-31T08:00:00Z. Raises ValueError."""
+    """Return a time in milliseconds since 1970; `text` is that number, or a text as 2026-01-31T08:00:00Z.
+
+    Raises ValueError for a text without a time zone, another form, or a time that is not between 1970 and 9999.
+    """
     if str(text).isdecimal():
         number = int(text)
     else:
@@ -54,14 +60,14 @@ def milliseconds(text: Any) -> int:
 
 
 def targets(group: Mapping[str, Any]) -> list[str]:
-    """Return the options of TARGETS that a group has."""
+    """Return which of the options to, timestamp, shift and offsets an entry for the module kafka_groups sets."""
     return [key for key in TARGETS if group.get(key) is not None]
 
 
 def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[Place]:
-    """Return the partitions to reset: of the named topics, else all that the group has read.
+    """Return the partitions to reset: those in `offsets`, else those of `topics`, else all with a committed offset.
 
-    `partitions` is the number of partitions of each topic.
+    `wanted` is an entry for the module kafka_groups, and `partitions` is {topic: number of partitions}.
     """
     if wanted.get("offsets"):
         return sorted((topic, int(one)) for topic, given in wanted["offsets"].items() for one in given)
@@ -71,7 +77,11 @@ def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int
 
 
 def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) -> int:
-    """Return the new offset of a group in a partition, limited to the offsets that the partition has."""
+    """Return the new offset of a group in one partition, limited to the offsets that the partition has.
+
+    `wanted` is the entry with one of offsets, timestamp, shift and to. A timestamp without a later record means the
+    end.
+    """
     first, last = ends.earliest[place], ends.latest[place]
     if wanted.get("offsets"):
         goal = {int(one): int(offset) for one, offset in wanted["offsets"][place[0]].items()}[place[1]]
@@ -86,7 +96,7 @@ def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) ->
 
 
 def faults(wanted: Mapping[str, Any]) -> list[str]:
-    """Return the mistakes in the declared offsets."""
+    """Return the mistakes in the option `offsets` of an entry, which has to be {topic: {partition: offset}}."""
     given = wanted.get("offsets")
     if given is None:
         return []
@@ -102,7 +112,10 @@ def faults(wanted: Mapping[str, Any]) -> list[str]:
 
 
 def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[str]:
-    """Return why the offsets of a group cannot be reset."""
+    """Return why the offsets of a group cannot be reset, as messages; [] if they can.
+
+    `wanted` is the entry for the module kafka_groups, and `partitions` is {topic: number of partitions}.
+    """
     name, reasons = f"group {found.name}", [f"group {found.name}: offsets: {why}" for why in faults(wanted)]
     if reasons:
         return reasons
@@ -124,12 +137,12 @@ def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, i
 
 
 def effect(number: int) -> str:
-    """Return the effect of moving an offset by a number of records."""
+    """Return `N records are skipped` (a positive number) or `N records are read again` (a negative one)."""
     return f"{abs(number)} records {'are skipped' if number > 0 else 'are read again'}"
 
 
 def change(wanted: Mapping[str, Any], found: Group, moved: Iterable[Place], ends: Ends) -> Change | None:
-    """Return the change of one group; None if it has these offsets already."""
+    """Return the change that sets the new offsets of one group in the partitions `moved`; None if nothing changes."""
     before, after, work = [], [], {}
     for place in moved:
         now, then = found.offsets.get(place), target(wanted, place, found, ends)
@@ -148,7 +161,11 @@ def diff(
     partitions: Mapping[str, int],
     ends: Mapping[str, Ends],
 ) -> Plan:
-    """Return the changes of groups, and all refusals."""
+    """Return the plan that resets the offsets of groups; with a refusal, nothing is written.
+
+    `wanted` are entries for the module kafka_groups. `partitions` is {topic: number of partitions}, and `ends` is
+    {group: ends of its partitions}.
+    """
     changes, unchanged, refused = [], [], []
     for group in wanted:
         name = group["name"]
@@ -163,7 +180,10 @@ def diff(
 
 
 def described(found: Group, ends: Ends) -> dict[str, Any]:
-    """Return a group as the modules return it; `lag` is the number of records that it has not read."""
+    """Return a group as the modules return it, as a dict of name, state, members, partitions and lag.
+
+    The lag is the number of records that the group has not read, for each partition and in total.
+    """
     rows = [
         {
             "topic": topic,

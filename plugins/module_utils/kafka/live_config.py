@@ -1,6 +1,6 @@
-"""Dynamic settings in brokers' files: which they are, and which of them a running broker has to receive.
+"""Dynamic settings in the file of a broker: which of them the running broker still has to receive.
 
-Pure functions; the facade reads and writes.
+Pure functions; the facade reads and writes the settings.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BY_HAND = "remove it with null (kafka_broker_config), or set it in kafka_dynamic
 
 @dataclass(frozen=True)
 class Running:
-    """The settings that a broker reports, by name, in the unit of that name."""
+    """The settings that a running broker reports, by name and origin, in the unit that the name implies."""
 
     own: Mapping[str, str | None] = field(default_factory=dict)
     """Dynamic settings of this broker."""
@@ -59,7 +59,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Owed:
-    """The settings that a broker's process has to receive, as its host reports them."""
+    """The dynamic settings in a broker's file that its process may still have to receive (from host_state)."""
 
     broker: int
     settings: Mapping[str, str | None]
@@ -72,7 +72,7 @@ class Owed:
 
 @dataclass(frozen=True)
 class Update:
-    """The changes of one broker's dynamic settings."""
+    """The changes of one broker's dynamic settings that make its process match its file."""
 
     waves: Sequence[Mapping[str, str | None]]
     """Written one after the other; None removes a setting."""
@@ -87,12 +87,15 @@ class Update:
 
 
 def synonyms(name: str) -> tuple[str, ...]:
-    """Return the names with which a file may set a setting, in the order of precedence."""
+    """Return the names with which a file can set a setting, the one with the highest precedence first."""
     return next((names for names in SYNONYMS if names[0] == name), (name,))
 
 
 def in_ms(synonym: str, value: str) -> str:
-    """Return a synonym's value in the unit of the main name; a negative value is no limit. Raises ValueError."""
+    """Return the value of a synonym, as log.retention.hours, in the unit of the main name, as milliseconds.
+
+    A negative value means no limit. Raises ValueError if the value is not an integer.
+    """
     factor = UNITS.get(synonym.rpartition(".")[2], 1)
     return value if factor == 1 else str(max(-1, int(value) * factor))
 
@@ -100,8 +103,8 @@ def in_ms(synonym: str, value: str) -> str:
 def update_of(owed: Owed, found: Running) -> Update:
     """Return the changes of a broker's dynamic settings after which the values of its file are in force.
 
-    The broker gets a dynamic setting if it was started with another value; the setting is removed if it was started
-    with the same value. Settings of other programs stay.
+    A setting is set if the broker was started with another value than its file has, and removed if it was started with
+    the same value. Settings that other programs set stay.
     """
     work: dict[str, str | None] = {}
     told: dict[str, list[str]] = {}
@@ -139,7 +142,11 @@ def update_of(owed: Owed, found: Running) -> Update:
 def waves(
     work: Mapping[str, str | None], now: Mapping[str, str], goals: Mapping[str, str]
 ) -> list[dict[str, str | None]]:
-    """Return the changes to write one after the other: threads in steps that Kafka accepts, all others at once."""
+    """Return the changes to write one after the other, each {setting: value, or None to remove it}.
+
+    `now` and `goals` are the values before and after. Numbers of threads change in steps that Kafka accepts, all other
+    settings at once in the first change.
+    """
     queues = dict[str, list[str | None]]()
     for name, value in work.items():
         way = list(steps(now[name], goals[name])) if name in THREADS else []
@@ -149,7 +156,10 @@ def waves(
 
 
 def steps(now: str, goal: str) -> Iterator[str]:
-    """Yield the numbers of threads up to a goal, each at most twice the last one, or at least half of it."""
+    """Yield the numbers of threads from `now` to `goal`, without `now`; each at most doubles or halves the last one.
+
+    If one of the two is not a number, or `now` is 0, yield only `goal`.
+    """
     if not (now.isdigit() and goal.isdigit() and int(now)):
         yield goal
         return

@@ -1,4 +1,4 @@
-"""Plans and writes dynamic settings of brokers' files: reads brokers through the facade, one after the other."""
+"""Plans and writes, broker by broker, the dynamic settings of brokers' files that running brokers have to receive."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def plan(
     owed: Sequence[Owed],
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, Mapping[str, Mapping[str, Sequence[str]]]]:
-    """Return the changes of brokers, and by id of each broker that is settled the values that are then set by us.
+    """Return the plan, and {id of a broker: {setting: values that this project has set after the plan}}.
 
-    Warns about brokers that do not answer, and about settings of other programs. Raises AdminError.
+    The second value has only brokers that run with the values of their files as soon as other programs remove their
+    own. `warn` is called for brokers that do not answer, and for settings of other programs. Raises AdminError if a
+    broker rejects a request.
     """
     changes, unchanged, refusals = [], [], []
     ours: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -64,7 +66,10 @@ def plan(
 
 
 def read(admin: Admin, metadata: Metadata, one: Owed) -> Update | str:
-    """Return the changes of a broker, or why it cannot be read. Raises AdminError if it rejects the request."""
+    """Return the changes of one broker, or as a text why the broker did not answer.
+
+    Raises AdminError if the broker rejects the request.
+    """
     if one.broker not in metadata.brokers:
         return "it is not registered"
     try:
@@ -76,7 +81,10 @@ def read(admin: Admin, metadata: Metadata, one: Owed) -> Update | str:
 
 
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write to one broker after the other; each has to apply its settings and keep running before the next one."""
+    """Write to one broker after the other; each has to apply its settings and keep running before the next one.
+
+    `look` reads changes again whose write was not answered.
+    """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         (change,) = batch

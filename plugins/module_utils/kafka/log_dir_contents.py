@@ -1,6 +1,7 @@
-"""Reads what the log dirs of a cluster hold, stray replicas in them, and throttles of copies that were left.
+"""Reads what the log dirs of a cluster hold, with two kinds of leftovers: stray replicas, and throttles of copies.
 
-Metadata and log dirs are read one after the other, so a replica that seems to be a stray may just be being deleted.
+A stray replica does not belong to its broker. Partitions and log dirs are read one after the other, so what seems to be
+a stray may just be being deleted; it is read again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Left = TypeVar("Left")
 
 @dataclass(frozen=True)
 class Holdings:
-    """The answers of all brokers."""
+    """The contents of the log dirs of all brokers that answered, with stray replicas and forgotten throttles."""
 
     dirs: Sequence[LogDir] = ()
     silent: Mapping[int, str] = field(default_factory=dict)
@@ -41,7 +42,10 @@ class Holdings:
 
 
 def look(admin: Admin, state: State, limits: bool = False) -> Holdings:
-    """Read the log dirs of a cluster, and read strays again. Raises ImportError."""
+    """Read the log dirs of the brokers in `state`, and find stray replicas; brokers that do not answer are in `silent`.
+
+    With `limits`, also find throttles of copies between log dirs that no copy needs.
+    """
     try:
         answers = by_broker(admin, set(state.brokers) - set(state.mute))
     except AdminError as error:
@@ -52,10 +56,10 @@ def look(admin: Admin, state: State, limits: bool = False) -> Holdings:
 
 
 def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]) -> dict[Held, int] | None:
-    """Return the bytes of replicas that do not belong to their broker, None without an answer about them.
+    """Return {(broker, log dir, partition): bytes} of replicas that do not belong to their broker; None if unknown.
 
-    They appear when a disk returns that was away while a topic was deleted or moved; Kafka does not delete them. A
-    broker does not report replicas that it is deleting or has renamed as stray. Raises ImportError.
+    Such a replica appears when a disk returns that was away while a topic was deleted or moved; Kafka does not delete
+    it. Replicas that a broker is deleting, or has renamed as stray, do not count.
     """
     if not (partitions and dirs):
         return None
@@ -75,7 +79,7 @@ def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]
 
 
 def unassigned(partitions: Iterable[Partition], dirs: Iterable[LogDir]) -> set[Held]:
-    """Return the replicas that do not belong to their broker; copies in progress between log dirs do not count."""
+    """Return the replicas in `dirs` that no partition assigns to their broker; unfinished copies do not count."""
     own = {(one.topic, one.number): one.replicas for one in partitions}
     return {
         (one.broker, one.path, place) for one in dirs for place in one.sizes if one.broker not in own.get(place, ())
@@ -83,7 +87,10 @@ def unassigned(partitions: Iterable[Partition], dirs: Iterable[LogDir]) -> set[H
 
 
 def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
-    """Return the throttle of copies between log dirs of each broker that copies nothing. Raises ImportError."""
+    """Return {broker: throttle of copies between its log dirs, in bytes per second} of brokers that copy nothing.
+
+    Returns {} if a broker does not answer, which is reported elsewhere.
+    """
 
     def idle(now: Sequence[LogDir]) -> set[tuple[int, str]]:
         brokers = {one.broker: False for one in now} | {one.broker: True for one in now if one.coming}
@@ -99,9 +106,10 @@ def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
 
 
 def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) -> set[Left]:
-    """Return the members of `first` that are found again, after WAIT seconds in which none of them disappeared.
+    """Call `still` every WAIT seconds until no member of `first` disappears any more; return those that are left.
 
-    Return nothing if members disappear for as long as MOST seconds.
+    Return an empty set if members still disappear after MOST seconds. `still` returns those of its argument that it
+    finds.
     """
     kept, begun = still(first) if first else first, waits.now()
     while kept:
@@ -115,7 +123,7 @@ def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) 
 
 
 def described(found: Holdings) -> dict[str, Any]:
-    """Return the result of the module kafka_cluster."""
+    """Return holdings as the result of the module kafka_cluster: log_dirs, silent, strays and copies_throttled."""
     left: dict[tuple[int, str], list[tuple[Place, int]]] = {}
     for (broker, path, place), size in (found.strays or {}).items():
         left.setdefault((broker, path), []).append((place, size))

@@ -1,4 +1,4 @@
-"""An Ansible module that hides the secrets inside client properties from its result and from the host's journal."""
+"""An Ansible module that hides the secrets in client properties from its result and from the journal of its host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|oauthbearer\.conf
 
 
 def secrets(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the secrets inside options, at any depth."""
+    """Yield the secrets inside options, at any depth: the values whose key ends as the name of a secret property.
+
+    `name` is the key of `value` itself.
+    """
     if isinstance(value, dict):
         for key, item in value.items():
             yield from secrets(item, str(key))
@@ -26,7 +29,11 @@ def secrets(value: Any, name: str = "") -> Iterator[str]:
 
 
 def wrong_types(given: Any, options: Mapping[str, Any], place: str = "") -> Iterator[str]:
-    """Yield values that Ansible would convert: a boolean to a number or a string, a list or a mapping to a string."""
+    """Yield messages about values that Ansible would convert to another type without a warning.
+
+    These are a boolean for a number or string, and a list or mapping for a string. `given` are the values, `options`
+    the argument spec, and `place` is the prefix for names in messages.
+    """
     for name, option in options.items():
         value = given.get(name) if isinstance(given, dict) else None
         kind, where = option.get("type", "str"), f"{place}{name}"
@@ -45,16 +52,16 @@ def wrong_types(given: Any, options: Mapping[str, Any], place: str = "") -> Iter
 
 
 class KafkaModule(AnsibleModule):  # type: ignore[misc]
-    """An AnsibleModule that also hides secrets inside dicts: AnsibleModule hides whole options only."""
+    """An AnsibleModule that also hides secrets inside dicts (AnsibleModule hides only whole options)."""
 
     def __init__(self, argument_spec: dict[str, Any], **more: Any) -> None:
-        """Reject values of a wrong type, all of them at once."""
+        """Fail if options have a wrong type, with all of them in one message; `more` is passed to AnsibleModule."""
         super().__init__(argument_spec=argument_spec, **more)
         if mistakes := list(wrong_types(self.given, argument_spec)):
             self.fail_json(msg="; ".join(mistakes))
 
     def _load_params(self) -> None:
-        """Read the options, and register their secrets before anything is logged."""
+        """Read the options, and register the secrets in them before anything is logged."""
         super()._load_params()
         self.given = copy.deepcopy(self.params)
         texts = set(secrets(self.params))

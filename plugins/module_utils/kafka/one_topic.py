@@ -1,4 +1,4 @@
-"""Operations on one topic: describe it, find records, purge it, recreate it."""
+"""Operations on one topic for the module kafka_topic: describe it, find records, purge it, recreate it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Result = dict[str, Any]
 
 
 def places(options: Options, metadata: Metadata) -> list[Place]:
-    """Return the selected partitions. Raises Refused if there are none."""
+    """Return the (topic, partition) pairs that the options `topic` and `partition` select.
+
+    Raises Refused if the topic or the partition does not exist.
+    """
     topic = options["topic"]
     partitions = metadata.topics.get(topic)
     if partitions is None:
@@ -39,7 +42,10 @@ def places(options: Options, metadata: Metadata) -> list[Place]:
 
 
 def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return partitions, settings, and the space that the topic uses on each disk."""
+    """Return {partitions, config, disks}: the selected partitions, the topic's own settings, and its bytes by log dir.
+
+    Raises Refused if the topic or the partition does not exist.
+    """
     selected = places(options, metadata)
     ends = groups.ends(admin, selected)
     settings = topics.describe(admin, "TOPIC", [options["topic"]])[options["topic"]]
@@ -60,7 +66,7 @@ def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return the lag of the groups that read the topic."""
+    """Return {groups: the consumer groups with offsets in the selected partitions}, with the lag of each partition."""
     selected = places(options, metadata)
     found = groups.groups(admin, groups.names(admin))
     ends = groups.ends(admin, selected)
@@ -73,7 +79,10 @@ def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def find(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return records by key, from an offset or from a time on. Raises Refused if none of these is set."""
+    """Return {records: at most `limit` records}, selected by the options key, offset and timestamp.
+
+    Raises Refused if none of the three is set, or an option is invalid.
+    """
     selected = places(options, metadata)
     if options["offset"] is not None and len(selected) > 1:
         raise Refused("offset requires a partition; set partition, too")
@@ -103,7 +112,10 @@ def _begin(options: Options, place: Place, ends: Ends) -> int:
 
 
 def confirmed(options: Options, what: str, check_mode: bool = False) -> None:
-    """Reject an operation that deletes records, unless `confirm` is the topic's name; check mode does not need it."""
+    """Return if the option `confirm` is the topic's name, else raise Refused; `what` is the effect for the message.
+
+    Check mode needs no confirmation. Internal topics are always refused.
+    """
     if options["topic"].startswith("_"):
         raise Refused(f"topic {options['topic']}: is internal, as all names that begin with _; it cannot be deleted")
     if options["confirm"] != options["topic"] and not check_mode:
@@ -111,7 +123,11 @@ def confirmed(options: Options, what: str, check_mode: bool = False) -> None:
 
 
 def purge(options: Options, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
-    """Delete all current records. Raises Refused, AdminError, Unfinished."""
+    """Delete all current records of the selected partitions; return {changed, deleted: number of records}.
+
+    Raises Refused before anything is deleted, AdminError if nothing was deleted, Unfinished if a part was, or may have
+    been.
+    """
     selected = places(options, metadata)
     ends = groups.ends(admin, selected)
     counts = {place: ends.latest[place] - ends.earliest[place] for place in selected}
@@ -141,12 +157,12 @@ REFUSALS = (
 
 
 def certain(why: str) -> bool:
-    """Tell whether an error of a broker means that nothing was deleted."""
+    """Tell whether the text of a broker's error on a delete means that nothing was deleted."""
     return why.endswith(tuple(f"({name})" for name in REFUSALS))
 
 
 def undeletable(name: str, metadata: Metadata) -> str:
-    """Return why brokers could not delete a topic at once, '' if they can."""
+    """Return why brokers could not delete a topic at once, as brokers that are down or out of sync; '' if they can."""
     reasons = []
     for one in metadata.partitions:
         if one.topic == name:
@@ -162,8 +178,9 @@ def undeletable(name: str, metadata: Metadata) -> str:
 def recreate(options: Options, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
     """Delete a topic and create it again on the same brokers, with the same settings; ACLs stay.
 
-    Only while each replica is in sync: without one of them the delete would wait for it, and the records of the others
-    would be deleted already. Raises Refused, AdminError, Unfinished.
+    Each replica has to be in sync: otherwise the delete would wait for one, after the records of the others are
+    deleted. Raises Refused before anything is changed, AdminError if nothing was changed, Unfinished if the topic was
+    not created again.
     """
     places({**options, "partition": None}, metadata)
     name = options["topic"]

@@ -1,4 +1,4 @@
-"""Places the replicas of new partitions on brokers, in place of Kafka, so that nothing has to be moved later."""
+"""Chooses the brokers of new partitions, in place of Kafka, so that no replica has to be moved later."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ Replicas = list[int]
 
 
 class Placement:
-    """Places the partitions of one topic after the other, and counts the replicas that brokers hold then.
+    """Chooses the brokers of new partitions, one topic after the other, and counts the replicas of each broker.
 
-    The result is the same for the same brokers and the same topics in the same order.
+    The same brokers and the same topics in the same order give the same result.
     """
 
     def __init__(self, racks: Mapping[int, Rack], there: Iterable[Sequence[int]] = ()) -> None:
-        """`racks` has the rack of each live broker, or None; `there` are the replicas of all existing partitions."""
+        """`racks` is {live broker: rack or None}; `there` has the replicas of all existing partitions."""
         self.racks = racks
         self.held, self.led = Counter[int](), Counter[int]()
         for replicas in there:
             self.count(replicas)
 
     def count(self, replicas: Sequence[int]) -> None:
-        """Count a partition."""
+        """Count the replicas and the leader (the first replica) of an existing partition."""
         self.held.update(replicas)
         self.led.update(replicas[:1])
 
     def place(self, partitions: int, factor: int, there: Iterable[Sequence[int]] = ()) -> list[Replicas]:
-        """Return the replicas of new partitions of a topic; `there` are those of its existing partitions.
+        """Return the replicas of each new partition of a topic; `there` has the replicas of its existing partitions.
 
-        Replicas of a partition are spread evenly over racks; replicas and leaders of the topic, then of the cluster,
-        over brokers. Raises ValueError if there are fewer brokers than replicas.
+        `factor` is the number of replicas. They are spread evenly over racks; replicas and leaders of the topic, then
+        of the cluster, over brokers. Raises ValueError if there are fewer brokers than replicas.
         """
         if factor > len(self.racks):
             raise ValueError(f"{factor} replicas on {len(self.racks)} brokers")
@@ -61,9 +61,10 @@ class Placement:
         return [rotated(replicas, number) for number, replicas in enumerate(placed)]
 
     def hand_on(self, placed: list[Replicas], led: Counter[int]) -> bool:
-        """Move one leader from the broker with the most to the one with the least, over others if necessary.
+        """Move one leader from the broker with the most leaders to the one with the fewest, in `placed` and `led`.
 
-        Return False if the two differ by less than two.
+        If the two share no partition, leaders are passed on over other brokers. Return False if the two differ by less
+        than two.
         """
         fullest = max(self.racks, key=lambda broker: (led[broker], -broker))
         ways: dict[int, list[tuple[int, int]]] = {fullest: []}
@@ -86,17 +87,17 @@ class Placement:
 
 
 def rotated(replicas: Replicas, number: int) -> Replicas:
-    """Return the replicas with the same leader and its followers rotated."""
+    """Return the replicas with the same leader, and the followers rotated by `number` places."""
     followers = replicas[1:]
     turn = number % max(1, len(followers))
     return [*replicas[:1], *followers[turn:], *followers[:turn]]
 
 
 def unplaceable(declared: Mapping[int, Rack], live: Iterable[int], told: Mapping[int, Rack]) -> list[str]:
-    """Return why partitions cannot be placed now on all declared racks.
+    """Return why new partitions cannot be placed now on all declared racks; [] if they can.
 
-    `declared` are the racks of the declared brokers, or empty; `live` are the registered brokers, `told` the racks that
-    they report.
+    `declared` is {declared broker: rack}, or empty; `live` are the registered brokers, `told` is {broker: rack that the
+    broker reports}.
     """
     ids: dict[Rack, list[int]] = {}
     for broker, rack in sorted(declared.items()):

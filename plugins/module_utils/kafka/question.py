@@ -1,4 +1,4 @@
-"""Connects modules that read a cluster, compares the cluster's id, and ends the module with its result."""
+"""Runs a module that only reads a cluster: connects, compares the cluster's id, and ends the module with its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 
 
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
-    """End the module with the result of `answered`, or with the step of the connection that failed."""
+    """End the module with the result of `answered(admin, metadata)`, or fail it.
+
+    It fails if the cluster does not answer, or if `answered` raises Refused or Unfinished; messages begin with `what`.
+    """
     with connected(module, what) as (admin, metadata):
         try:
             result = answered(admin, metadata)

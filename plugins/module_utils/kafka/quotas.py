@@ -22,13 +22,13 @@ Values = Mapping[str, float]
 
 
 class Entity(NamedTuple):
-    """The entity of a quota; None if a part is not used, '' for the default."""
+    """Who a quota is for: a user, a client id, or both; None for a part that is not used, '' for the default of all."""
 
     user: str | None
     client_id: str | None
 
     def __str__(self) -> str:
-        """Return the entity for messages: `user orders, default client id`."""
+        """Return the entity as messages name it: `user orders, default client id`."""
         parts = [
             f"{kind} {name}" if name else f"default {kind}"
             for kind, name in (("user", self.user), ("client id", self.client_id))
@@ -38,12 +38,15 @@ class Entity(NamedTuple):
 
 
 def entity(quota: Mapping[str, Any]) -> Entity:
-    """Return the entity of an entry."""
+    """Return the entity of an entry of kafka_quotas."""
     return Entity(quota.get("user"), quota.get("client_id"))
 
 
 def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[Mapping[str, Any]]:
-    """Return the entries; one with `every_client` becomes an entry for each existing one that no other entry names."""
+    """Return the entries; each entry with `every_client` is replaced by entries with `state: absent`.
+
+    They are for its user and for each client id of this user that has a quota, except those that another entry names.
+    """
     entries_of = [quota for quota in wanted if not quota.get("every_client")]
     named = {entity(quota) for quota in entries_of}
     for user in [quota["user"] for quota in wanted if quota.get("every_client")]:
@@ -53,7 +56,7 @@ def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[M
 
 
 def faults(wanted: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the mistakes of entries: no entity, an entity declared twice, values that are not numbers above 0."""
+    """Return messages about entries without an entity, with one declared twice, or with values that are not above 0."""
     mistakes, seen = [], set[Entity]()
     for quota in wanted:
         who = entity(quota)
@@ -78,7 +81,7 @@ def faults(wanted: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def number(value: Any) -> float | None:
-    """Return a value as a finite number, None if it is not one."""
+    """Return a value as a float; None if it is not a finite number."""
     try:
         amount = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
@@ -89,7 +92,10 @@ def number(value: Any) -> float | None:
 def diff(
     wanted: Sequence[Mapping[str, Any]], found: Mapping[Entity, Values], prune: Mapping[str, Any] | None = None
 ) -> Plan:
-    """Return the changes of quotas; the declared values of an entity replace all values that it has."""
+    """Return the plan that makes the cluster's quotas (`found`) match the entries; with a refusal, nothing is written.
+
+    The declared values of an entity replace all values that it has. `prune` is kafka_prune.
+    """
     refusals = faults([quota for quota in wanted if not quota.get("every_client")]) + entries.scope(prune, "quotas")
     if any(quota.get("every_client") and not quota.get("user") for quota in wanted):
         refusals.append("quota with every_client has no user; set the user whose quotas are to be deleted")
@@ -117,5 +123,5 @@ def diff(
 
 
 def lines(values: Values) -> tuple[str, ...]:
-    """Return the values of a quota as lines, bytes per second also in MiB."""
+    """Return the values of a quota as sorted lines `key: value`; bytes per second also in KiB, MiB or GiB."""
     return tuple(human(key, value) for key, value in sorted(values.items()))

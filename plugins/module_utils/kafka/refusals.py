@@ -1,4 +1,4 @@
-"""The two ways in which a request fails: rejected before anything was written, or unfinished."""
+"""The two ways in which the request of a user fails: rejected before anything was written, or unfinished."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 class Refused(Exception):
-    """The request was rejected and nothing was written. The text has the reason, and what to do."""
+    """The request was rejected, and nothing was written. The text contains the reason and the remedy."""
 
 
 class Unfinished(Exception):
-    """A part was written, or may have been; `result` are additional results of the module."""
+    """The request failed after a part was written, or may have been; `result` has additional results of the module."""
 
     def __init__(self, text: str, result: dict[str, Any]) -> None:
-        """`text` has what was done, and how to continue."""
+        """`text` contains what was done and how to continue."""
         super().__init__(text)
         self.result = result

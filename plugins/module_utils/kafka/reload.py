@@ -1,4 +1,4 @@
-"""Makes brokers reload certificates and truststores from their disks without a restart; runs on the admin host."""
+"""Makes brokers reload certificates and truststores from their disks, without a restart; runs on the admin host."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Found = Sequence[tuple[Endpoint, Served]]
 
 
 class ReloadError(Exception):
-    """A step that was rejected, by this class or by a broker; the text has the reason, and how to continue."""
+    """A reload was rejected, by Reload or by a broker, or had no effect; the text has the reason and the remedy."""
 
 
 def distrusts(endpoint: Endpoint, served: Served) -> bool:
-    """Tell whether a listener accepts other CAs than those on its disk."""
+    """Tell whether a listener accepts other CAs than the truststore on its host's disk."""
     return bool(endpoint["trusted"]) and served.authorities != sorted(endpoint["trusted"])
 
 
 class Reload:
-    """Compares what all listeners serve and trust with the files on disk, and reloads the differences.
+    """Compares what all listeners serve and trust with the files on disk, and reloads the files that differ.
 
-    First truststores that grow, then certificates, then truststores that shrink; of each broker the inter-broker
-    listener first, because only that one validates a certificate before it uses it. A step that would cut a listener
-    off is rejected.
+    First truststores with additional CAs are reloaded, then certificates, then truststores with fewer CAs. The
+    inter-broker listener of each broker is first, because only this one validates a certificate before it is used. A
+    reload that would cut a listener off from other brokers is rejected.
     """
 
     def __init__(
@@ -40,9 +40,10 @@ class Reload:
         check_mode: bool = False,
         patience: float = SECONDS,
     ) -> None:
-        """`admin` are the properties of a super user with a certificate, `endpoints` those of endpoints.py.
+        """`admin` are librdkafka properties of a super user with a certificate, `endpoints` the result of endpoints.py.
 
-        `patience` is the number of seconds within which a listener has to answer. Raises ClientError, ImportError.
+        A listener has to answer within `patience` seconds. Raises ClientError if `admin` has no certificate or is
+        invalid, ImportError without confluent-kafka.
         """
         missing = [name for name in ("ssl.certificate.location", "ssl.ca.location") if not admin.get(name)]
         if missing:
@@ -55,7 +56,10 @@ class Reload:
         self.changes: list[str] = []
 
     def converge(self) -> list[Served]:
-        """Reload the differences, and return what is served then. Raises ReloadError."""
+        """Reload the files that differ, and return what each listener serves afterwards, in the order of `endpoints`.
+
+        In check mode nothing is reloaded. Raises ReloadError for a listener that does not answer, or a rejected reload.
+        """
         found = self.answers()
         for step in (self.growing_truststores, self.certificates, self.shrinking_truststores):
             if step(list(zip(self.endpoints, found, strict=True))) and not self.check_mode:
@@ -63,7 +67,10 @@ class Reload:
         return found
 
     def answers(self) -> list[Served]:
-        """Wait until every listener answers: a broker is registered before it opens its ports. Raises ReloadError."""
+        """Wait until every listener answers, and return what each serves: a broker registers before it opens its ports.
+
+        Raises ReloadError if one does not answer within `patience` seconds.
+        """
         deadline, tick = time.monotonic() + self.patience, threading.Event()
         while True:
             found = self.observe()
@@ -79,11 +86,11 @@ class Reload:
             tick.wait(0.2)
 
     def observe(self) -> list[Served]:
-        """Ask all listeners."""
+        """Return what each listener serves and trusts now, in the order of `endpoints`."""
         return observe(self.endpoints, self.tls)
 
     def growing_truststores(self, found: Found) -> int:
-        """Trust more CAs; return the number of reloads."""
+        """Reload the truststores that only have additional CAs; return how many were reloaded."""
         growing = [
             one for one, served in found if distrusts(one, served) and {*served.authorities} <= {*one["trusted"]}
         ]
@@ -92,7 +99,10 @@ class Reload:
         return len(growing)
 
     def certificates(self, found: Found) -> int:
-        """Serve new certificates; return the number of reloads."""
+        """Reload the certificates that differ from the files; return how many were reloaded.
+
+        Raises ReloadError before the first reload if another broker would not trust a new certificate.
+        """
         renewed = [one for one, served in found if served.serial != one["serial"]]
         for endpoint in renewed:
             self.peers_accept(endpoint, found)
@@ -101,7 +111,10 @@ class Reload:
         return len(renewed)
 
     def shrinking_truststores(self, found: Found) -> int:
-        """Trust fewer CAs; return the number of reloads."""
+        """Reload the truststores that no longer have one of the CAs in use; return how many were reloaded.
+
+        Raises ReloadError before the first reload if another broker still needs a removed CA.
+        """
         shrinking = [
             one for one, served in found if distrusts(one, served) and not {*served.authorities} <= {*one["trusted"]}
         ]
@@ -113,11 +126,11 @@ class Reload:
 
     @staticmethod
     def name(endpoint: Endpoint) -> str:
-        """Return the name of a listener for messages."""
+        """Return a listener as messages name it: `broker 1 (HOST), listener CLIENT`."""
         return f"broker {endpoint['broker']} ({endpoint['host']}), listener {endpoint['listener']}"
 
     def peers_accept(self, endpoint: Endpoint, found: Found) -> None:
-        """Reject a certificate whose CA another broker does not trust. Raises ReloadError."""
+        """Raise ReloadError if another broker does not trust the CA of this listener's new certificate."""
         for other, served in found if endpoint["inter_broker"] else ():
             accepts = other["trusted"] if self.check_mode else served.authorities
             if other["inter_broker"] and accepts and endpoint["issuer"] not in accepts:
@@ -128,7 +141,7 @@ class Reload:
                 )
 
     def keeps_peers(self, endpoint: Endpoint, found: Found) -> None:
-        """Reject the removal of a CA that has signed another broker's certificate. Raises ReloadError."""
+        """Raise ReloadError if this listener's new truststore has no CA for the certificate of another broker."""
         for other, served in found if endpoint["inter_broker"] else ():
             behind = served.serial != other["serial"] and not self.check_mode
             if other["inter_broker"] and (behind or other["issuer"] not in endpoint["trusted"]):
@@ -139,9 +152,11 @@ class Reload:
                 )
 
     def reload(self, endpoint: Endpoint, store: str, what: str) -> None:
-        """Set the store's location to its current value, which makes the broker read the file again.
+        """Make a broker read the file of its `store` (keystore or truststore) again, and wait until it is in use.
 
-        The setting is then removed, so that it does not override the broker's file.
+        In check mode, only record `what` would change. The broker reads the file when the setting of its location is
+        set, even to the same value. The setting is removed afterwards, so that it does not override the broker's file.
+        Raises ReloadError if the broker rejects the file.
         """
         self.changes.append(f"{self.name(endpoint)}: {what}")
         if self.check_mode:
@@ -156,7 +171,10 @@ class Reload:
         self.wait(endpoint, store)
 
     def wait(self, endpoint: Endpoint, store: str) -> None:
-        """Wait until the listener serves the certificate, or trusts the CAs, of the file. Raises ReloadError."""
+        """Wait until the listener serves the certificate, or trusts the CAs, of the reloaded file.
+
+        Raises ReloadError after SECONDS seconds.
+        """
         deadline, tick = time.monotonic() + SECONDS, threading.Event()
         while True:
             (served,) = observe([endpoint], self.tls)

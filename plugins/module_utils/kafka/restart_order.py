@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
 
 @dataclass(frozen=True)
 class Batch:
-    """Brokers that are restarted together."""
+    """Brokers that are restarted together; usually one broker, or a whole rack."""
 
     brokers: tuple[int, ...]
     why: str = ""
@@ -26,10 +26,11 @@ class Batch:
 
 
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:
-    """Return the batches in which brokers are restarted, in order.
+    """Return the batches in which `brokers` are restarted, in their order.
 
-    Sick brokers are first, the controller is last. With `parallel`, a rack is one batch, if the partitions it holds
-    allow it and all brokers answer: one that does not may have the only other replica of a partition.
+    Sick brokers (gate.sick) are first, the controller is last. With `parallel`, a rack is one batch if all brokers
+    answer and each partition keeps enough replicas without the rack. Otherwise the brokers of the rack are restarted
+    one by one.
     """
     first, controller = sick(snapshot, brokers), snapshot.states[0].controller
     rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == controller)
@@ -56,6 +57,6 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
 
 
 def unknown(snapshot: Snapshot) -> list[str]:
-    """Return why it is not fully known what brokers hold."""
+    """Return why it is not known what brokers hold, [] if it is: no common controller, or brokers without an answer."""
     headless = uncontrolled(snapshot)
     return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]

@@ -1,6 +1,6 @@
 """The waits of a restart: until brokers may stop, and until the cluster is as healthy as before.
 
-Their limit is kafka_restart_timeout (groups/kafka.yml).
+The variable kafka_restart_timeout (groups/kafka.yml) limits each of them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SAME = 30.0
 
 
 def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return what the cluster is missing; {} if it is healthy.
+    """Return {kind: names} of what the cluster is missing: brokers, offline, under_replicated; {} if it is healthy.
 
-    Replicas and partitions that are missing only because of the run's `own` brokers do not count: they come back.
+    Brokers in `own` were stopped by this run: what is missing only because of them does not count, since they return.
     """
     offline = [p for p in state.offline() if not p.isr or set(p.isr) - set(own)]
     missing = {
@@ -42,10 +42,10 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
 
 
 def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return what is missing because of the `own` brokers, whichever others are down; {} if they are back.
+    """Return {kind: names} of what is missing because of the brokers in `own`; {} if they are back.
 
-    A partition without a leader counts if one of them is its last in-sync replica; otherwise another broker has to come
-    back. Replicas of `sick` brokers (with a failed disk) do not count; they need another disk.
+    Other brokers that are down do not matter. An offline partition counts if a broker in `own` is in its ISR; otherwise
+    another broker has to return. Replicas on `sick` brokers (with a failed disk) do not count.
     """
     missing = {
         "brokers": [str(broker) for broker in sorted(set(own) - (set(state.brokers) - set(state.mute)))],
@@ -66,7 +66,11 @@ def looks(
     message: Callable[[State], str],
     settled: Callable[[State, Lacking], Verdict],
 ) -> Callable[[], Look]:
-    """Return a function that looks at a cluster; no answer, and a cluster without a controller, prove nothing."""
+    """Return a function that makes one observation of a cluster, for watch() (module_utils/waits.py).
+
+    `ask` reads the state; `missing` and `message` return what is missing in it, and why; `settled` decides. Without an
+    answer, or without a controller, there is no decision.
+    """
 
     def look() -> Look:
         try:
@@ -86,7 +90,10 @@ Confirm = Callable[[State], Sequence[State]]
 def before_order(
     ask: Callable[[], State], tell: Callable[..., Snapshot], patience: Patience
 ) -> tuple[Verdict, Snapshot | None]:
-    """Wait until brokers name one controller; return the verdict, and the snapshot that `tell` reads for a state."""
+    """Wait until all brokers name the same controller; return the verdict, and the last snapshot (None without one).
+
+    `tell(state=...)` reads the snapshot.
+    """
     last: list[Snapshot | None] = [None]
 
     def look() -> Look:
@@ -115,9 +122,9 @@ def before_restart(
     patience: Patience,
     stopped: Collection[int] = (),
 ) -> Verdict:
-    """Wait until brokers may be stopped: `judge` returns no reason against it.
+    """Wait until `brokers` may be stopped, that is until `judge` returns no reason against it.
 
-    What is missing because of brokers that the run itself has `stopped` is not waited for.
+    What is missing because of brokers in `stopped`, which this run has stopped, is not waited for.
     """
 
     def settled(state: State, found: Lacking) -> Verdict:
@@ -144,7 +151,10 @@ def at_once(
     expected: Sequence[int],
     brokers: Sequence[int],
 ) -> list[int]:
-    """Return `brokers` if the cluster is healthy and they may be stopped now; otherwise []. Raises UntoldError."""
+    """Return `brokers` if the cluster is healthy and they may be stopped now, without a wait; otherwise [].
+
+    Raises UntoldError if no broker reports the settings of topics: then nothing may be asked again.
+    """
     try:
         state = ask()
         return list(brokers) if brokers and not state.problems(expected) and not judge(state) else []
@@ -155,7 +165,7 @@ def at_once(
 
 
 def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
-    """Tell whether, by all views, the cluster is healthy and all partitions have their preferred leaders."""
+    """Tell whether all views show a healthy cluster whose partitions are led by their preferred leaders."""
     try:
         return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
     except ClusterError:
@@ -170,7 +180,11 @@ def after_restart(
     patience: Patience,
     confirm: Confirm,
 ) -> Verdict:
-    """Wait until brokers are back: by all views, they are registered and nothing is missing that was there before."""
+    """Wait until the brokers in `returned` are registered, and nothing is missing that was not missing before.
+
+    `before` is the result of `lacking()` before the restart, and `confirm` returns the views of all brokers, which must
+    agree.
+    """
 
     def worse(state: State) -> bool:
         found = lacking(state, expected)
@@ -205,10 +219,10 @@ def after_start(
     confirm: Confirm,
     sick: Callable[[State], Collection[int]] = lambda _: (),
 ) -> Verdict:
-    """Wait until brokers that were started are registered, and in sync with all partitions that have a leader.
+    """Wait until the brokers in `started` are registered, and in sync with all partitions that have a leader.
 
-    Other brokers that are down are not waited for, nor replicas of brokers with a failed disk; `sick` returns these, if
-    something is still missing.
+    Other brokers that are down are not waited for. If something is missing, `sick` returns the brokers with a failed
+    disk, whose replicas are not waited for either. `confirm` returns the views of all brokers, which must agree.
     """
 
     def message(found: Lacking) -> str:

@@ -1,4 +1,4 @@
-"""Plans and writes topics: reads the cluster through the facade, and has brokers validate the changes of topics.py."""
+"""Plans and writes topics through the facade; brokers validate all changes before the first one is made."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ Prune = Mapping[str, Any] | None
 def read(
     admin: Admin, metadata: Metadata, wanted: Declared, prune: Prune, brokers: Mapping[int, Rack] | None = None
 ) -> Cluster:
-    """Return what is needed of the cluster for the declared topics and those that may be pruned. Raises AdminError.
+    """Return the facts about the cluster that diff() (topics.py) needs for the declared topics and those to be pruned.
 
-    `brokers` are the declared brokers with their racks.
+    `wanted` are entries of kafka_topics, `prune` is kafka_prune, `brokers` is {declared broker: rack}. Raises
+    AdminError if the cluster does not answer.
     """
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
@@ -73,9 +74,10 @@ def plan(
     brokers: Mapping[int, Rack] | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return the changes, with those that brokers reject; writes nothing. Raises AdminError.
+    """Return the changes of topics, with the refusals of diff() and of the brokers; writes nothing.
 
-    Warns about topics that are not changed because their replicas are being moved.
+    `wanted` are entries of kafka_topics, `brokers` is {declared broker: rack}. `warn` is called for topics that are not
+    changed because their replicas are being moved. Raises AdminError if the cluster does not answer.
     """
     cluster = read(admin, metadata, wanted, prune, brokers)
     for name in sorted(cluster.moving):
@@ -86,7 +88,10 @@ def plan(
 
 
 def validated(admin: Admin, changes: Sequence[Change]) -> list[str]:
-    """Have brokers validate changes without making them; return their refusals. Raises AdminError."""
+    """Have brokers validate changes without making them; return one message for each topic that they reject.
+
+    Raises AdminError if a request is not answered.
+    """
     if any(change.verb == "create" or change.work["replicas"] for change in changes if change.verb != "delete"):
         admin.reach_controller()
     reasons: dict[str, str] = {}
@@ -96,13 +101,13 @@ def validated(admin: Admin, changes: Sequence[Change]) -> list[str]:
 
 
 def create(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Create topics."""
+    """Create the new topics among `changes`, or only validate them; return {topic: why it failed}."""
     new = [NewTopic(one.name, one.work["replicas"], one.work["config"]) for one in changes if one.verb == "create"]
     return topics.create(admin, new, validate_only)
 
 
 def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Add partitions to topics."""
+    """Add the partitions that `changes` add to existing topics, or only validate; return {topic: why it failed}."""
     more = [
         MorePartitions(one.name, one.work["total"], one.work["replicas"])
         for one in changes
@@ -112,7 +117,7 @@ def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -
 
 
 def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Change settings."""
+    """Set and remove the settings of existing topics in `changes`, or only validate; return {topic: why it failed}."""
     settings = [
         Settings(one.name, one.work["set"], one.work["remove"])
         for one in changes
@@ -122,7 +127,10 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
 
 
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write changes, deletions last; after a batch that failed, no other is tried."""
+    """Write changes in batches: new topics, then updates, then deletions; after a batch that failed, no other is tried.
+
+    `look` reads changes again whose write was not answered.
+    """
 
     partly: list[Change] = []
 

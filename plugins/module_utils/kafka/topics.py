@@ -27,7 +27,7 @@ UNLIMITED = "-1"
 
 @dataclass(frozen=True)
 class Found:
-    """One topic of the cluster."""
+    """An existing topic of the cluster."""
 
     replicas: Sequence[tuple[int, ...]]
     """The replicas of each partition, in the order of their numbers."""
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The cluster that topics are placed on and compared with."""
+    """The facts about a cluster with which declared topics are compared, and by which new partitions are placed."""
 
     racks: Mapping[int, Rack]
     topics: Mapping[str, Found]
@@ -52,7 +52,7 @@ class Cluster:
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
-    """Tell whether two strings are the same value."""
+    """Tell whether two values of a topic's setting are equal: as numbers, booleans, or policies in any order."""
     if one is None or other is None or one == other:
         return one == other
     if key == "cleanup.policy":
@@ -64,12 +64,15 @@ def same(key: str, one: str | None, other: str | None) -> bool:
 
 
 def policies(text: str | None) -> set[str]:
-    """Return the cleanup policies."""
+    """Return the policies in a value of cleanup.policy, as {'compact', 'delete'}."""
     return {word.strip() for word in (text or "").split(",") if word.strip()}
 
 
 def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[str, Any] | None = None) -> Plan:
-    """Return the changes of topics, and all refusals."""
+    """Return the plan that makes the cluster's topics match `wanted` (kafka_topics); a refusal blocks all writes.
+
+    `prune` is kafka_prune. Topics with `manage: false`, and topics whose replicas are being moved, are not changed.
+    """
     declared = {topic["name"]: topic for topic in wanted}
     placement = Placement(cluster.racks, [replicas for found in cluster.topics.values() for replicas in found.replicas])
     mistakes = entries.topics(wanted)
@@ -109,7 +112,10 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
 
 
 def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str]:
-    """Return topics that differ only in . and _: their metrics would have the same name, so brokers reject them."""
+    """Return messages about new topics whose name differs from another topic only in . and _.
+
+    Their metrics would have the same name, so brokers reject such a topic. `there` are the names of existing topics.
+    """
     refusals = []
     for topic in wanted:
         if topic.get("state") == "absent" or not topic.get("manage", True):
@@ -127,7 +133,7 @@ def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str
 def change_of(
     topic: Mapping[str, Any], found: Found | None, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change of one topic, None if there is none, and its refusals."""
+    """Return (change of one topic, or None, its refusals); `found` is None if the topic does not exist."""
     name, absent = topic["name"], topic.get("state") == "absent"
     if name.startswith("_"):
         return None, ["is internal, as all names that begin with _; remove it from kafka_topics"]
@@ -146,7 +152,7 @@ def change_of(
 
 
 def fault(key: str, value: Any) -> str:
-    """Return why a value is invalid, '' if it is valid; brokers validate values that are not compared here."""
+    """Return why the value of a setting is invalid, '' if it is valid or if brokers have to validate it."""
     if value is None or isinstance(value, (list, dict)):
         return f"{key}: {json.dumps(value)} is not a single value; write a string or a number, or remove it"
     numbers = (*RETENTION, "min.insync.replicas")
@@ -158,7 +164,10 @@ def fault(key: str, value: Any) -> str:
 def created(
     topic: Mapping[str, Any], _: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change that creates a topic, and its refusals."""
+    """Return (the change that creates a topic, or None, its refusals).
+
+    Undeclared numbers of partitions and replicas are the brokers' defaults.
+    """
     partitions = topic.get("partitions") or int(cluster.defaults.get("num.partitions", 1))
     factor = topic.get("replication_factor") or int(cluster.defaults.get("default.replication.factor", 1))
     config = dict(topic.get("config") or {})
@@ -177,7 +186,7 @@ def created(
 def updated(
     topic: Mapping[str, Any], found: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return the change of an existing topic, None if it is as declared, and its refusals."""
+    """Return (the change of an existing topic, None if it is as declared or refused, and the refusals)."""
     config = {key: value for key, value in (topic.get("config") or {}).items() if key not in THROTTLES}
     before = {key: value for key, value in found.dynamic.items() if key not in THROTTLES}
     now, then = {**cluster.defaults, **before}, {**cluster.defaults, **config}
@@ -205,14 +214,17 @@ def updated(
 
 
 def setting(key: str, values: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    """Return a setting as a line, also if only the default is known."""
+    """Return a setting as a line, from `values`, else from `defaults`, else as `KEY: the default`."""
     if key in values:
         return human(key, values[key])
     return f"{human(key, defaults[key])}, by default" if key in defaults else f"{key}: the default"
 
 
 def growth(topic: Mapping[str, Any], has: int, then: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Return the number of partitions that a topic gets, and the refusals."""
+    """Return (number of partitions to add to a topic, refusals); `has` is the current number.
+
+    `then` are the settings after the change. More partitions require `allow_more_partitions`; fewer are impossible.
+    """
     declared = topic.get("partitions") or has
     if declared < has:
         return 0, [f"has {has} partitions, {declared} are declared, and Kafka cannot remove partitions; declare {has}"]
@@ -226,7 +238,10 @@ def growth(topic: Mapping[str, Any], has: int, then: Mapping[str, str]) -> tuple
 
 
 def durability(factor: int, minimum: str | None) -> list[str]:
-    """Return the refusal of a topic that is not writable, or not while one broker restarts; one replica is allowed."""
+    """Return [] or the refusal of a min.insync.replicas with which a topic with `factor` replicas is not writable.
+
+    A topic must stay writable while one broker restarts, unless it has one replica.
+    """
     if minimum is None or int(minimum) < max(factor, 2):
         return []
     effect = "no record could be written" if int(minimum) > factor else "a restart of one broker would stop writes"
@@ -237,7 +252,11 @@ def durability(factor: int, minimum: str | None) -> list[str]:
 
 
 def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """Return the refusals of settings by which records that are safe now could be lost."""
+    """Return the refusals of changes that could lose records which are safe now.
+
+    `now` and `then` are {setting: value} before and after. Examples are a shorter retention and a lower
+    min.insync.replicas.
+    """
     wrong = []
     advice = "set allow_data_loss: true to allow it"
     for key in RETENTION:
@@ -261,17 +280,17 @@ def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
 
 
 def without_name(key: str, value: str) -> str:
-    """Return a value as in `human`, without its name."""
+    """Return the value of a setting in a readable unit, without the setting's name: `604800000 (7 d)`."""
     return human(key, value).partition(": ")[2]
 
 
 def lines(partitions: int, factor: int, config: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a topic as lines."""
+    """Return a topic as lines: its number of partitions, its number of replicas (`factor`), and its settings."""
     settings = (human(key, value) for key, value in sorted(config.items()))
     return (f"partitions: {partitions}", f"replication_factor: {factor}", *settings)
 
 
 def described(found: Found) -> tuple[str, ...]:
-    """Return an existing topic as lines."""
+    """Return an existing topic as lines, as the `before` of a change."""
     factor = max((len(replicas) for replicas in found.replicas), default=0)
     return lines(len(found.replicas), factor, found.dynamic)

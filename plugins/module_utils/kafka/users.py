@@ -20,7 +20,7 @@ Kept = Mapping[str, Mapping[str, int]]
 
 
 class Credential(NamedTuple):
-    """A password to be written, or, without a password, a mechanism to be deleted."""
+    """A password to write for a user and a mechanism; without a password, the mechanism is deleted for the user."""
 
     user: str
     mechanism: str
@@ -30,9 +30,10 @@ class Credential(NamedTuple):
 
 
 def as_declared(user: Mapping[str, Any]) -> Credential:
-    """Return the credential of a declared user.
+    """Return the credential that an entry of kafka_users declares.
 
-    A password cannot be read back, but its number of iterations can: a generation is stored there.
+    With `verify: generation` or `always`, the generation is added to the iterations: they can be read back, a password
+    cannot.
     """
     mechanism, iterations = user.get("mechanism") or MECHANISM, user.get("iterations") or ITERATIONS
     verify = user.get("verify") or LOGIN
@@ -41,13 +42,16 @@ def as_declared(user: Mapping[str, Any]) -> Credential:
 
 
 def generation(user: Mapping[str, Any]) -> int:
-    """Return the number of a user's password, 1 for the first."""
+    """Return the generation of a user's password: 1, or the declared number, which rises with each new password."""
     declared = user.get("generation")
     return 1 if declared is None else int(declared)
 
 
 def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
-    """Return why iterations and generation of a user are invalid, '' if they are valid."""
+    """Return the message if iterations and generation of a user are invalid, '' if they are valid.
+
+    `wanted` is the credential of the entry `user`; its iterations include the generation.
+    """
     name, counted = user["name"], user.get("generation") is not None
     if wanted.verify == LOGIN and counted:
         return f"user {name}: generation is not used with verify: login; set verify: generation, or remove generation"
@@ -68,24 +72,27 @@ def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
 
 
 def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the users that log in with a password; others are principals of certificates."""
+    """Return the entries of users that log in with a password; the others identify themselves by certificates."""
     return [user for user in users if user.get("credential", True)]
 
 
 def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of users that are absent as a whole: not only a mechanism, and without an entry as present."""
+    """Return the names of users that all their entries declare absent, without naming a mechanism."""
     there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
 
 
 def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names without a password in any entry; a password that the cluster has for them is deleted."""
+    """Return the names of users without a password in any entry; an existing password of theirs is deleted."""
     having = {user["name"] for user in with_credential(users)}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in having))
 
 
 def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
-    """Return the passwords that only a login can verify, because everything else is as declared."""
+    """Return the credentials whose password has to be tried by a login, because everything else is as declared.
+
+    `users` are entries of kafka_users, `found` is {user: {mechanism: iterations}} of the cluster.
+    """
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
     return [
         one
@@ -95,7 +102,10 @@ def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
 
 
 def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
-    """Return the refusal of passwords that would be tried at a listener that asks for none: all would seem correct."""
+    """Return [] or the refusal of passwords that would be tried at a listener that asks for none.
+
+    There all passwords would seem correct. `protocol` is the listener's security.protocol.
+    """
     if protocol.startswith("SASL_"):
         return []
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
@@ -107,7 +117,7 @@ def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
 
 
 def line(mechanism: str, iterations: int, password: str = "") -> str:
-    """Return a credential as a line."""
+    """Return a credential as a line: `SCRAM-SHA-512: 8192 iterations`, followed by `password`."""
     return f"{mechanism}: {iterations} iterations{password}"
 
 
@@ -118,10 +128,10 @@ def diff(
     prune: Mapping[str, Any] | None = None,
     safe: Sequence[str] = (),
 ) -> Plan:
-    """Return the changes of users, and all refusals.
+    """Return the plan that makes the cluster's users match `users` (kafka_users); a refusal blocks all writes.
 
-    `working` has by (user, mechanism) whether the declared password logs in. Principals that are `safe` are never
-    deleted.
+    `found` is {user: {mechanism: iterations}} of the cluster, `working` is {(user, mechanism): whether the declared
+    password logs in}, `prune` is kafka_prune. Users in `safe` (principals with `User:`) are never deleted.
     """
     changes, unchanged, refusals = [], [], [*entries.users(users), *entries.scope(prune, "users")]
     for user in with_credential(users):
@@ -172,7 +182,10 @@ def diff(
 
 
 def removed(name: str, kept: Mapping[str, int], gone: Sequence[str]) -> list[Change]:
-    """Return the change that deletes credentials of a user; [] if there are none."""
+    """Return the change that deletes the mechanisms `gone` of a user, in a list; [] if there are none.
+
+    `kept` is {mechanism: iterations} of the user on the cluster.
+    """
     if not gone:
         return []
     before = tuple(line(mechanism, kept[mechanism]) for mechanism in gone)
