@@ -239,7 +239,10 @@ TOPIC_NEEDED = ProblemKind(
 
 
 def topics(model: Model) -> Iterator[Problem]:
-    """Check that grants, ACLs and jobs name declared topics, if the inventory declares topics at all."""
+    """Yield a problem for each topic in a grant, an ACL or a Spark job that kafka_topics does not declare.
+
+    If kafka_topics declares no topic at all, yield nothing.
+    """
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     hosts = names(model.brokers)
     if not known:
@@ -271,7 +274,10 @@ def topics(model: Model) -> Iterator[Problem]:
 
 
 def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
-    """Check that the topics of jobs are declared, and are not absent."""
+    """Yield a problem for each topic of a Spark job that is not declared, or is to be deleted.
+
+    `known` has the names of all declared topics that are not absent.
+    """
     absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     needed: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
@@ -294,9 +300,9 @@ def _declared(name: str, known: Sequence[str]) -> bool:
 def _undeclared(
     hosts: tuple[str, ...], variable: str, kinds: tuple[ProblemKind, ProblemKind], name: str, known: Sequence[str]
 ) -> Problem:
-    """Return the problem of a topic that is not declared: an error if the name is a typo of a declared topic.
+    """Return the problem of a topic that is not declared: an error if `name` is a typo of a declared topic.
 
-    `kinds` are the kind for an unknown name and the kind for a typo.
+    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo).
     """
     near = typo_of(name, known)
     unknown, typo = kinds
@@ -325,9 +331,9 @@ TOPIC_STATE_CONNECT_PARTITIONS = TOPIC_STATE.variant(
 
 
 def states(model: Model) -> Iterator[Problem]:
-    """Check the topics in which Connect workers keep their state.
+    """Yield a problem for each wrongly declared topic in which Kafka Connect workers keep their state.
 
-    Each has cleanup.policy compact, and the topic of configurations has one partition.
+    Each such topic must have cleanup.policy compact, and the topic of configurations must have one partition.
     """
     declared, hosts = {topic.name: topic for topic in topics_of(model) if topic.present}, names(model.brokers)
     for place, grant in _grants(model):
@@ -357,7 +363,10 @@ def states(model: Model) -> Iterator[Problem]:
 
 
 def _from_admin(broker: Broker, host: Any) -> bool:
-    """Tell whether the host of an ACL includes the control node, as far as firewall_extra_sources declares it."""
+    """Tell whether an ACL with this `host` applies to connections from the control node.
+
+    The control node's addresses are those in firewall_extra_sources.
+    """
     sources = listed(broker.inputs.mapping("firewall_extra_sources").get("admin"))
     return host in (None, "*") or any(inside(host, source) for source in sources)
 
@@ -373,7 +382,10 @@ ADMIN_LOCKED_OUT_DENIED = ADMIN_LOCKED_OUT.variant(
 
 
 def administration(model: Model) -> Iterator[Problem]:
-    """Check that the control node keeps the right to change ACLs; super users have it whatever the ACLs are."""
+    """Yield a problem if the control node's user could no longer change ACLs with the ACLs that are declared.
+
+    A super user may always change ACLs.
+    """
     for broker in model.brokers[:1]:
         # A kafka_config that differs from the role's input is reported as PROPERTY_TWICE.
         admins = {*broker.super_users} or {name for name, _ in super_users(broker)}

@@ -1,4 +1,4 @@
-"""Rules on the hierarchical quorum of ZooKeeper: groups, weights, observers."""
+"""Rules on ZooKeeper's hierarchical quorum: voting groups (zookeeper_groups), weights of votes, observers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ZOOKEEPER_OBSERVER_UNKNOWN = ProblemKind("ZOOKEEPER_OBSERVER_UNKNOWN", *UNKNOWN)
 
 
 def observers(model: Model) -> Iterator[Problem]:
-    """Observers are servers that exist."""
+    """Yield a problem for each id in zookeeper_observers that no ZooKeeper server has."""
     for first in model.servers[:1]:  # another rule requires that all servers have the same
         for number in sorted(first.observers - {server.number for server in model.servers}):
             yield ZOOKEEPER_OBSERVER_UNKNOWN.problem(names(model.servers), "zookeeper_observers", number)
@@ -34,7 +34,10 @@ ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
 
 
 def weights(model: Model) -> Iterator[Problem]:
-    """Weights are whole numbers of servers that exist."""
+    """Yield a problem for each entry of zookeeper_weights with an unknown server id or an invalid weight.
+
+    Also yield one if zookeeper_groups is not set, which weights require.
+    """
     for first in model.servers[:1]:
         known, where = {server.number for server in model.servers}, names(model.servers)
         for key, weight in first.weights.items():
@@ -65,7 +68,7 @@ ZOOKEEPER_GROUP_TWICE = ProblemKind(
 
 
 def membership(model: Model) -> Iterator[Problem]:
-    """Each voter is in exactly one group, and groups contain only voters."""
+    """Yield a problem for each voter in no group or in several, and for each member of a group that does not vote."""
     for first in model.servers[:1]:
         numbers = {server.number: server for server in model.servers}
         count = Counter(number for members in first.groups.values() for number in members)
@@ -84,7 +87,10 @@ def membership(model: Model) -> Iterator[Problem]:
 
 
 def _in_no_group(model: Model, server: ZooKeeperServer) -> Problem:
-    """Return the problem of a voter in no group, whose datacenter may have a group or none."""
+    """Return the problem of a voter that is in none of the zookeeper_groups.
+
+    The advice depends on whether a group for the voter's datacenter exists.
+    """
     groups, near = model.servers[0].groups, datacenters(model.voters).get(server.datacenter or "", [])
     ids = [voter.number for voter in near or [server]]
     if any(number in members for members in groups.values() for number in ids):
@@ -102,7 +108,7 @@ ZOOKEEPER_GROUP_NAME = ProblemKind(
 
 
 def numbers(model: Model) -> Iterator[Problem]:
-    """Groups are numbered."""
+    """Yield a problem for each key of zookeeper_groups that is not a number."""
     for first in model.servers[:1]:
         for name in first.groups:
             if whole(name) is None:
@@ -117,9 +123,10 @@ ZOOKEEPER_DECISIVE = ProblemKind(
 
 
 def decisive(model: Model) -> Iterator[Problem]:
-    """A failure that the layout and the promise allow leaves a quorum, and does not affect a whole quorum.
+    """Yield a problem for each failure after which the ZooKeeper servers cannot keep what layout and promise require.
 
-    Calculated as the table of survival: all that a quorum acknowledged is lost with the whole quorum.
+    The loss of a datacenter or server must leave a quorum. The lost servers must not form a quorum by themselves,
+    because what only they acknowledged would be lost with them.
     """
     groups = model.servers[0].groups if model.servers else {}
     weights = model.servers[0].weights if model.servers else {}
@@ -155,7 +162,10 @@ ZOOKEEPER_INDISPENSABLE_MUTE = ZOOKEEPER_INDISPENSABLE.variant(
 
 
 def _indispensable(model: Model, failures: Sequence[str]) -> Problem:
-    """Return the problem of datacenters and servers whose loss costs the quorum: of the weight if there is one."""
+    """Return the problem of failures (of datacenters or servers) that leave no quorum, against the layout.
+
+    The problem names the entry of zookeeper_weights if there is exactly one.
+    """
     weights, where, joined = model.servers[0].weights, names(model.servers), " or with ".join(failures)
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     if len(weights) != 1:
@@ -194,7 +204,10 @@ ZOOKEEPER_GROUP_MIXED = ProblemKind(
 
 
 def of_observers(model: Model) -> Problem | None:
-    """Return the problem of observers without which the groups, which are those of the wiring, would be valid."""
+    """Return the problem of observers that make valid voting groups invalid; None if there is no such problem.
+
+    This applies only if each group has the voters of one datacenter, as it has by default.
+    """
     observers, sites = [server for server in model.servers if not server.votes], datacenters(model.voters)
     groups = {frozenset(members) for members in model.servers[0].groups.values()}
     if not observers or groups != {frozenset(voter.number for voter in members) for members in sites.values()}:
@@ -220,7 +233,10 @@ def of_observers(model: Model) -> Problem | None:
 
 
 def shapes(model: Model) -> Iterator[Problem]:
-    """Groups are odd, have the same size in two datacenters, and each is in one datacenter."""
+    """Yield a problem for each voting group with an even number of servers, or with servers of several datacenters.
+
+    Also yield one if the layout is stretch2 and the groups have different sizes.
+    """
     for first in model.servers[:1]:
         where, sizes = names(model.servers), {name: len(members) for name, members in first.groups.items()}
         for name, number in sizes.items():

@@ -1,4 +1,4 @@
-"""Rules on hosts as machines: each is a machine of its own, with memory for all its processes."""
+"""Rules on hosts as machines: two hosts are not the same machine, and memory suffices for all processes of a host."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MACHINE_TWICE_LOCAL = MACHINE_TWICE.variant(
 
 
 def twice(model: Model) -> Iterator[Problem]:
-    """No two hosts are one machine."""
+    """Yield a problem for hosts that are the same machine, i.e. to which Ansible connects at the same address."""
     local = [machine.name for machine in model.functional if machine.inputs.get("ansible_connection") == "local"]
     if len(local) > 1:
         yield MACHINE_TWICE_LOCAL.problem(tuple(local), "ansible_connection", "local")
@@ -45,9 +45,10 @@ def twice(model: Model) -> Iterator[Problem]:
 
 
 def _endpoint(machine: Machine) -> tuple[str, int, str] | None:
-    """Return address, port and proxy of the SSH connection to a host; None if the connection is not SSH.
+    """Return (address, port, proxy) of the SSH connection to a host; None if the connection is not SSH.
 
-    Every address of the loopback is the control node, which may be one of the hosts; behind a proxy it is another's.
+    Every loopback address is returned as 127.0.0.1, the control node. `proxy` is "" or the SSH arguments that set a
+    proxy.
     """
     host, connection = str(machine.inputs.get("ansible_host") or ""), machine.inputs.get("ansible_connection")
     if connection == "local":
@@ -65,7 +66,7 @@ HEAP_SUM = ProblemKind(
 
 
 def heaps(model: Model) -> Iterator[Problem]:
-    """The heaps of a host with several functions fit into its memory together."""
+    """Yield a problem for each host with less memory than the heaps and buffers of all its functions together."""
     drivers = Counter({node.name: sum(driver_memory(node).values()) for node in model.spark_nodes})
     for machine in model.functional:
         total = size(machine.inputs.get("memory"))
@@ -86,7 +87,7 @@ PLACE_CASE = ProblemKind(
 
 
 def cases(model: Model) -> Iterator[Problem]:
-    """No two names of racks or datacenters differ only in case: they are probably one place."""
+    """Yield a problem for names of datacenters or racks that differ only in upper and lower case."""
     for name in ("datacenter", "rack"):
         hosts_of: dict[tuple[str, ...], dict[str, list[str]]] = {}
         for machine in model.functional:
@@ -109,7 +110,10 @@ CERTIFICATE_PURPOSE = ProblemKind(
 
 
 def certificates(model: Model) -> Iterator[Problem]:
-    """The usage of certificates fits their holders: peers that connect in both directions need both usages."""
+    """Yield a problem for each certificate whose `usage` (server, client) does not include what its service needs.
+
+    A service that accepts connections from its peers and also connects to them needs both.
+    """
     required: dict[str, dict[str, set[str]]] = {machine.name: {} for machine in model.cluster}
     for broker in model.brokers:
         for item in broker.encrypted:
@@ -137,7 +141,7 @@ ZOOKEEPER_OWNERS = ProblemKind(
 
 
 def _owners(model: Model) -> Iterator[Problem]:
-    """Yield brokers whose certificate for ZooKeeper has another subject than that of the others."""
+    """Yield a problem for brokers whose certificate for ZooKeeper has another subject than that of most brokers."""
     hosts_of: dict[str, list[str]] = {}
     for broker in model.brokers:
         for entry in broker.certificates:

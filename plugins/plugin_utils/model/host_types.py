@@ -1,4 +1,4 @@
-"""The declared hosts as objects, which every rule reads; each attribute is computed once."""
+"""The classes of declared hosts (Machine, ZooKeeperServer, Broker, SparkNode) and jobs, which all rules read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _trimmed(text: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Machine:
-    """A host of any function. Attributes are declared values; None if a value is not declared or not valid."""
+    """A host of the inventory. Its attributes are values of variables; None if a variable is not set or not valid."""
 
     name: str
     inputs: Inputs
@@ -34,54 +34,57 @@ class Machine:
     def report(
         self, kind: ProblemKind, variable: str, value: Any = None, *, warning: bool | None = None, **details: Any
     ) -> Problem:
-        """Return a problem of this host; `details` fill the templates of its kind."""
+        """Return a Problem of this host in `variable`, whose value is `value`.
+
+        `details` fill the placeholders in the message of `kind`; `warning` overrides the kind's own severity.
+        """
         return kind.problem((self.name,), variable, value, warning=warning, **details)
 
     def address(self, network: str) -> Any:
-        """Return the host's address in a network (client, replication)."""
+        """Return the value of <network>_address, the address of the host in a network: "client" or "replication"."""
         return self.inputs.get(f"{network}_address")
 
     def network(self, network: str) -> Any:
-        """Return the declared subnet of a network."""
+        """Return the value of <network>_network, the subnet of a network: "client" or "replication"."""
         return self.inputs.get(f"{network}_network")
 
     @cached_property
     def addresses(self) -> list[Any]:
-        """The declared addresses."""
+        """The host's declared addresses in the client and the replication network."""
         return [address for network in NETWORKS if (address := self.address(network)) is not None]
 
     @cached_property
     def datacenter(self) -> str | None:
-        """The datacenter, without blanks at its ends (which are reported)."""
+        """The variable `datacenter`, without blanks at its ends (another rule reports those)."""
         return _trimmed(self.inputs.text("datacenter"))
 
     @cached_property
     def rack(self) -> str | None:
-        """The failure domain inside the datacenter, without blanks at its ends."""
+        """The variable `rack`, the failure domain inside the datacenter, without blanks at its ends."""
         return _trimmed(self.inputs.text("rack"))
 
     @cached_property
     def production(self) -> bool:
-        """Whether the site is not a lab; an invalid site_environment counts as production."""
+        """True unless site_environment is lab; an invalid value counts as production."""
         return bool(self.inputs.get("site_environment") != "lab")
 
     @cached_property
     def available(self) -> bool:
-        """Whether writes may continue when acknowledged records could be lost."""
+        """True if `promise` is available: writes continue after failures that could lose acknowledged records."""
         return bool(self.inputs.get("promise") == "available")
 
     @cached_property
     def certificates(self) -> list[Mapping[str, Any]]:
-        """Entries of pki_certificates."""
+        """The entries of pki_certificates: the certificates that the role pki makes for the host."""
         return self.inputs.entries("pki_certificates")
 
     @cached_property
     def truststores(self) -> list[Mapping[str, Any]]:
-        """Entries of pki_truststores."""
+        """The entries of pki_truststores: the truststores that the role pki writes on the host."""
         return self.inputs.entries("pki_truststores")
 
     def failed(self, name: str) -> bool:
-        """Tell whether a variable is set and could not be computed (which is reported)."""
+        """Tell whether a variable is set, but its value could not be computed (another rule reports that)."""
         return name in self.written and name not in self.inputs.values
 
 
@@ -96,7 +99,7 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def servers(self) -> dict[int | None, tuple[Any, ...]]:
-        """The ensemble in the server's configuration: addresses by id."""
+        """The variable zookeeper_servers as {server id: its addresses}; None as id if it is not a number."""
         ensemble = self.inputs.mapping("zookeeper_servers")
         return {
             whole(number): (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
@@ -105,47 +108,47 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def groups(self) -> dict[Any, list[int | None]]:
-        """The ids of each group of the hierarchical quorum."""
+        """The variable zookeeper_groups (the hierarchical quorum) as {name of the group: server ids}."""
         return {name: members(value) for name, value in self.inputs.mapping("zookeeper_groups").items()}
 
     @cached_property
     def weights(self) -> Mapping[Any, Any]:
-        """Weights by id, as declared."""
+        """The variable zookeeper_weights, {server id: weight of its vote}, unchecked."""
         return self.inputs.mapping("zookeeper_weights")
 
     @cached_property
     def observers(self) -> set[int]:
-        """The ids of observers in the server's configuration."""
+        """The server ids in zookeeper_observers."""
         return {number for item in self.inputs.sequence("zookeeper_observers") if (number := whole(item)) is not None}
 
     @cached_property
     def votes(self) -> bool:
-        """Whether the server votes."""
+        """True unless the server is an observer."""
         return self.number not in self.observers
 
     @cached_property
     def ports(self) -> dict[str, int]:
-        """{input: port} of the ports for clients."""
+        """The ports for clients that are set, as {zookeeper_secure_client_port or zookeeper_client_port: number}."""
         return {name: port for name in ZOOKEEPER_PORTS if (port := self.inputs.whole(name))}
 
     @cached_property
     def quorum_tls(self) -> bool:
-        """Whether the server uses TLS to the other servers."""
+        """True if connections between ZooKeeper servers use TLS."""
         return self.inputs.on("zookeeper_quorum_tls")
 
     @cached_property
     def speaks_tls(self) -> bool:
-        """Whether the server uses TLS to the other servers or to clients."""
+        """True if connections between ZooKeeper servers use TLS, or the server has a TLS port for clients."""
         return self.quorum_tls or ZOOKEEPER_PORTS[0] in self.ports
 
     @cached_property
     def config(self) -> Mapping[Any, Any]:
-        """zookeeper_config, with lists as text."""
+        """The variable zookeeper_config, with lists as comma-separated text."""
         return as_written(self.inputs.mapping("zookeeper_config"))
 
     @cached_property
     def data_dirs(self) -> tuple[Any, Any]:
-        """dataDir and dataLogDir."""
+        """(zookeeper_data_dir, zookeeper_data_log_dir), unchecked."""
         return self.inputs.get("zookeeper_data_dir"), self.inputs.get("zookeeper_data_log_dir")
 
 
@@ -155,18 +158,18 @@ class Broker(Machine):
 
     @cached_property
     def number(self) -> int | None:
-        """broker.id."""
+        """The broker id (kafka_broker_id)."""
         return self.inputs.whole("kafka_broker_id")
 
     @cached_property
     def kafka_rack(self) -> str | None:
-        """broker.rack, without blanks at its ends or around hyphens: it may be made of datacenter and rack."""
+        """The variable kafka_rack (broker.rack), without blanks at its ends or around its hyphens."""
         value = self.inputs.values.get("kafka_rack")
         return re.sub(r"\s+(?=-|$)|(?:^|(?<=-))\s+", "", str(value)) if value else None
 
     @cached_property
     def listeners(self) -> list[Listener]:
-        """The broker's listeners, without invalid entries (reported with the role's inputs)."""
+        """The entries of kafka_listeners as Listener objects; invalid entries are left out and reported elsewhere."""
         return [Listener.of(entry) for entry in self.inputs.entries("kafka_listeners")]
 
     @cached_property
@@ -176,56 +179,65 @@ class Broker(Machine):
 
     @cached_property
     def inter_broker(self) -> Any:
-        """inter.broker.listener.name."""
+        """The variable kafka_inter_broker_listener: the name of the listener between brokers."""
         return self.inputs.get("kafka_inter_broker_listener")
 
     @cached_property
     def log_dirs(self) -> list[str]:
-        """log.dirs."""
+        """The directories in kafka_log_dirs."""
         return [str(path) for path in self.inputs.sequence("kafka_log_dirs")]
 
     @cached_property
     def config(self) -> dict[Any, Any]:
-        """kafka_config, overridden by kafka_config_overrides."""
+        """The broker properties {name: value}: kafka_config, overridden by kafka_config_overrides."""
         return {name: value for _, layer in self.layers for name, value in layer.items()}
 
     @cached_property
     def layers(self) -> list[tuple[str, Mapping[Any, Any]]]:
-        """The two dicts by name, the one with the higher precedence last; lists as text."""
+        """[(variable, its properties)] for kafka_config and kafka_config_overrides, the second overrides the first.
+
+        Lists in values are converted to text.
+        """
         return [(name, as_written(self.inputs.mapping(name))) for name in ("kafka_config", "kafka_config_overrides")]
 
     @cached_property
     def replication_factor(self) -> int | None:
-        """The number of replicas of new topics."""
+        """The variable kafka_replication_factor: the number of replicas of a new topic."""
         return self.inputs.whole("kafka_replication_factor")
 
     @cached_property
     def super_users(self) -> list[str]:
-        """super.users."""
+        """The principals in kafka_super_users, as User:admin."""
         return [str(name) for name in self.inputs.sequence("kafka_super_users")]
 
     @cached_property
     def zookeeper_connect(self) -> list[str]:
-        """The entries host:port of zookeeper.connect."""
+        """The entries "host:port" of kafka_zookeeper_connect."""
         return [str(entry) for entry in self.inputs.sequence("kafka_zookeeper_connect")]
 
     def keystore(self, listener: Listener | None = None) -> str:
-        """Return the keystore of a listener, or the broker's own."""
+        """Return the path of the keystore of `listener`, or kafka_keystore if the listener has none.
+
+        Return "" if neither is set.
+        """
         return (listener.keystore if listener else "") or str(self.inputs.get("kafka_keystore") or "")
 
     def truststore(self, listener: Listener | None = None) -> str:
-        """Return the truststore of a listener, or the broker's own."""
+        """Return the path of the truststore of `listener`, or kafka_truststore if the listener has none.
+
+        Return "" if neither is set.
+        """
         return (listener.truststore if listener else "") or str(self.inputs.get("kafka_truststore") or "")
 
     @cached_property
     def zookeeper_keystore(self) -> str:
-        """The keystore for ZooKeeper; if it is set, the broker uses TLS to ZooKeeper."""
+        """The path of the keystore for connections to ZooKeeper; "" if the broker does not use TLS to ZooKeeper."""
         return str(self.inputs.get("kafka_zookeeper_keystore") or "")
 
 
 @dataclass(frozen=True)
 class Job:
-    """An entry of spark_job_jobs."""
+    """An entry of spark_job_jobs: a Spark job on one host."""
 
     name: str
     kind: str
@@ -239,18 +251,18 @@ class Job:
 
     @property
     def variable(self) -> str:
-        """The entry's place in the inventory."""
+        """The entry's place in the inventory for messages, as spark_job_jobs[averages]."""
         return f"spark_job_jobs[{self.name}]"
 
     @property
     def kafka(self) -> Mapping[str, Any]:
-        """The job's client properties."""
+        """The job's Kafka client properties (config.kafka); {} if there are none."""
         settings = self.config.get("kafka")
         return settings if isinstance(settings, Mapping) else {}
 
     @property
     def user(self) -> str:
-        """The user of its login by password; '' without one."""
+        """The user name in sasl.jaas.config, with which the job logs in to Kafka; "" if there is none."""
         text = self.kafka.get("sasl.jaas.config")
         match = re.search(r'username="((?:[^"\\]|\\.)*)"', text) if isinstance(text, str) else None
         return re.sub(r"\\(.)", r"\1", match.group(1)) if match else ""
@@ -262,7 +274,7 @@ class SparkNode(Machine):
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """The node's jobs, without those of state absent."""
+        """The jobs in spark_job_jobs of this host, without those whose state is absent."""
         entries = self.inputs.entries("spark_job_jobs")
         return [_job(entry) for entry in entries if entry.get("state") != "absent"]
 

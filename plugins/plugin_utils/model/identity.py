@@ -1,4 +1,4 @@
-"""Rules on the identity of hosts: ids and functions. Datacenters and racks: topology.py."""
+"""Rules on the identity of hosts: functions, ids, and values that all hosts share (for racks see topology.py)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPECIAL_IN_RULES = frozenset("()[]{}*?|^$/")
 
 @dataclass(frozen=True)
 class IdKinds:
-    """The problems of an id, by what is wrong."""
+    """The kinds of problems of an id: it is missing, out of range, or a duplicate."""
 
     missing: ProblemKind
     range: ProblemKind
@@ -49,10 +49,9 @@ KAFKA_IDS = IdKinds(
 
 
 def ids(model: Model) -> Iterator[Problem]:
-    """Ids are declared on each host, whole numbers in range, and unique.
+    """Yield a problem for each missing, invalid or duplicate zookeeper_id and kafka_broker_id.
 
-    reserved.broker.max.id limits them only where Kafka generates ids (kafka.server.KafkaConfig.validateValues), and
-    the role switches that off.
+    Ids above reserved.broker.max.id are valid, because the role switches off that Kafka generates ids.
     """
     yield from _ids(model.servers, "zookeeper_id", (1, 255), ZOOKEEPER_IDS)
     yield from _ids(model.brokers, "kafka_broker_id", (0, MAX_ID), KAFKA_IDS)
@@ -75,7 +74,7 @@ def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], kinds:
 
 
 def meant(name: str) -> str | None:
-    """Return the function that a group's name is a typo of, has among its words, or is a synonym of."""
+    """Return the function that a group name probably means, as kafka for "kafkas" or "brokers", else None."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     close = difflib.get_close_matches(name.lower(), known(), n=1, cutoff=0.75)
     others = [SYNONYMS.get(word, word) for word in words if SYNONYMS.get(word, word) in known()]
@@ -91,7 +90,10 @@ FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="rename the groups: the inv
 
 
 def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem of an inventory in which no host has a function."""
+    """Return the problem of an inventory in which no host is in the group of a function.
+
+    `groups` is {group: its hosts}.
+    """
     own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
     value = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
     if names := [f"{name} for {near}" for name in own if (near := meant(name))]:
@@ -107,7 +109,10 @@ COLOCATED = ProblemKind(
 
 
 def functions(model: Model) -> Iterator[Problem]:
-    """Hosts are in a function group, brokers have an ensemble, and the two do not share hosts."""
+    """Yield a problem for each host without a function, and for each with both a ZooKeeper server and a broker.
+
+    Also yield one if there are brokers, but no ZooKeeper servers.
+    """
     if not model.function_hosts:
         yield without_functions(model.all_groups)
         return
@@ -124,7 +129,7 @@ def functions(model: Model) -> Iterator[Problem]:
 
 
 def _has_synonym(model: Model, function: str) -> bool:
-    """Tell whether a group's name is a typo or a synonym of a function."""
+    """Tell whether the name of some group is a typo or a synonym of this function, as "zk" of zookeeper."""
     return any(meant(name) == function for name in model.all_groups if name not in known())
 
 
@@ -167,7 +172,10 @@ HOST_WITHOUT_FUNCTION_NAME = HOST_WITHOUT_FUNCTION_PLACED.variant(
 
 
 def _without_function(model: Model, machine: Machine) -> Problem:
-    """Return the problem of a host without a function: an error if a variable or a group shows that it needs one."""
+    """Return the problem of a host that is in the group of no function.
+
+    The problem is an error instead of a warning if a group or variable of the host shows which function it should have.
+    """
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
     typos = {name: function for name in groups if (function := meant(name))}
     # Not the variables that every host has from groups/*.yml.
@@ -204,7 +212,10 @@ SITE_DIFFERS = ProblemKind(
 
 
 def same_site(model: Model) -> Iterator[Problem]:
-    """All hosts have the same properties of the site, and all brokers those of the cluster."""
+    """Yield a problem for each variable in SITE_INPUTS that differs between hosts.
+
+    Also yield one for each variable in CLUSTER_INPUTS that differs between brokers.
+    """
     shared: list[tuple[str, Sequence[Machine], str, str]] = [
         *((name, model.functional, "site", "hosts") for name in SITE_INPUTS),
         *((name, model.brokers, "cluster", "brokers") for name in CLUSTER_INPUTS),
@@ -228,7 +239,7 @@ KEEPER_UNKNOWN_MEANT = KEEPER_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def keeper(model: Model) -> Iterator[Problem]:
-    """The certificates of the control node are kept with those of a declared host."""
+    """Yield a problem if admin_keeper, the host that keeps the control node's certificates, is not in the inventory."""
     for machine in model.functional:
         name = machine.inputs.text("admin_keeper")
         if name is not None and name not in model.function_hosts:
@@ -246,7 +257,7 @@ HOST_CASE = ProblemKind(
 
 
 def host_case(model: Model) -> Iterator[Problem]:
-    """No two names of hosts differ only in case: DNS, /etc/hosts and certificates ignore it."""
+    """Yield a problem for host names that differ only in upper and lower case, which DNS and certificates ignore."""
     same = holders((name.lower(), name) for name in model.hosts)
     for hosts in same.values():
         yield HOST_CASE.problem(hosts, "")
@@ -270,7 +281,10 @@ ORGANIZATION_INVALID_EMPTY = ORGANIZATION_INVALID.variant(message="empty, and ev
 
 
 def organization(model: Model) -> Iterator[Problem]:
-    """The O= of all subjects is a text that is valid in subjects and in the rules that match them."""
+    """Yield a problem if `organization`, which is O= in subjects of certificates, has characters that break them.
+
+    Some characters also break the rules that derive user names from subjects.
+    """
     for machine in model.functional:
         value = machine.inputs.text("organization")
         if value is None and machine.inputs.values.get("organization", "") is None:
@@ -287,7 +301,7 @@ def organization(model: Model) -> Iterator[Problem]:
 
 
 def _organization_kind(value: str) -> ProblemKind | None:
-    """Return what is wrong with an organization."""
+    """Return the kind of problem of an organization's name, None if the name is valid."""
     if not value.strip():
         return ORGANIZATION_INVALID_EMPTY
     special = set(SPECIAL.findall(value))
@@ -307,7 +321,10 @@ PKI_DIRECTORY_DIFFERS = ProblemKind(
 
 
 def pki_directory(model: Model) -> Iterator[Problem]:
-    """All hosts of a cluster have their certificates from one folder, and so from the same CAs."""
+    """Yield a problem for the hosts whose pki_directory is not that of most hosts.
+
+    They would have certificates from other CAs, which the rest does not trust.
+    """
     hosts_of: dict[str, list[str]] = {}
     for machine in model.functional:
         if folder := machine.inputs.text("pki_directory"):

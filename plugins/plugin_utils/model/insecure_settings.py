@@ -1,4 +1,4 @@
-"""Settings that weaken security, in one table, for every variable that can set them."""
+"""Rules on settings that weaken security, from one table (Setting) that applies to all variables with settings."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-\d+|oaut
 
 @dataclass(frozen=True)
 class Setting:
-    """Names of settings, and their weak values: patterns of the whole text, in any case, and the problem of both."""
+    """A row of the table of weak settings.
+
+    `names` and `weak` are regular expressions: of the full names of settings, and of their insecure values.
+    """
 
     kind: ProblemKind
     names: str
     weak: str
 
     def fits(self, name: str, value: str) -> bool:
-        """Tell whether a setting is one of these, and its value is weak."""
+        """Tell whether this row applies to a setting: its name matches, and its value is one of the insecure ones."""
         return bool(
             re.fullmatch(self.names, name, re.IGNORECASE) and re.fullmatch(self.weak, value, re.IGNORECASE | re.DOTALL)
         )
@@ -144,7 +147,10 @@ SECRETS = (ZOOKEEPER_SUPER_DIGEST,)
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Yield weak properties of brokers, servers and clients, and options of the JVM that set them."""
+    """Yield a problem for each insecure setting of a broker, a ZooKeeper server or a client.
+
+    Java options (-D) that set the same property are checked too.
+    """
     for broker in model.brokers:
         for variable, layer in broker.layers:
             yield from _check(broker, variable, layer, _of_broker(broker))
@@ -166,7 +172,7 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def _of_broker(broker: Broker) -> tuple[Setting, ...]:
-    """Return the settings of a broker, without those that another rule reports."""
+    """Return the rows of BROKER that apply to a broker, without those whose problem another rule reports."""
     reported = set[str]()
     if not broker.super_users:
         reported.add(AUTHORIZER_NONE.code)
@@ -176,7 +182,7 @@ def _of_broker(broker: Broker) -> tuple[Setting, ...]:
 
 
 def _of_server(server: ZooKeeperServer) -> tuple[Setting, ...]:
-    """Return the settings of a server, without those that do not apply to it."""
+    """Return the rows of ZOOKEEPER that apply to this server, as not the admin server if it listens on the loopback."""
     local = LOOPBACK.fullmatch(str(server.config.get("admin.serverAddress") or ""))
     return tuple(
         item
@@ -212,7 +218,7 @@ CLIENT_AUTH_NONE_BROKERS = CLIENT_AUTH_NONE.variant(
 
 
 def client_auth(model: Model) -> Iterator[Problem]:
-    """Listeners without logins require a certificate of their clients."""
+    """Yield a problem for each listener with protocol SSL that does not require a certificate of clients."""
     for broker in model.brokers:
         for item in broker.listeners:
             name = f"listener.name.{item.name.lower()}.ssl.client.auth"
@@ -233,7 +239,7 @@ TOKEN_UNSIGNED = ProblemKind(
 
 
 def tokens(model: Model) -> Iterator[Problem]:
-    """A listener with tokens has a handler that verifies their signature."""
+    """Yield a problem for each listener with OAUTHBEARER but no callback handler that verifies tokens."""
     for broker in model.brokers:
         for item in broker.listeners:
             name = f"listener.name.{item.name.lower()}.oauthbearer.sasl.server.callback.handler.class"
@@ -242,7 +248,10 @@ def tokens(model: Model) -> Iterator[Problem]:
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """ZooKeeper uses TLS for every connection, unless security_profile disables TLS everywhere."""
+    """Yield a problem for each ZooKeeper server that accepts connections without TLS.
+
+    If security_profile is plaintext, yield nothing.
+    """
     for server in model.servers:
         if server.inputs.get("security_profile") == "plaintext":
             continue

@@ -1,4 +1,4 @@
-"""Rules on directories, heaps, versions and archives of a host."""
+"""Rules on log directories, heaps, versions and archives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_SOURCES = re.compile(r"apache-zookeeper-[\d.]+\.tar\.gz")
 
 
 def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """Yield the drop-ins of units, each with its variable: one per function, and those of single jobs."""
+    """Yield (variable, {section: settings}) for each *_unit_overrides of a host: of its functions and of its jobs."""
     for function in functions().values():
         name = f"{function.prefix}_unit_overrides"
         yield name, machine.inputs.mapping(name)
@@ -36,7 +36,7 @@ def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
 
 
 def size(value: Any) -> int | None:
-    """Return a size in bytes, as Java and people write it (512m, 6g, 64G); None if it is no size."""
+    """Return a size such as 512m, 6g or "64 GB" in bytes; None if the value is not a size."""
     match = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", str(value).strip().lower())
     return int(match.group(1)) * UNITS[match.group(2)] if match else None
 
@@ -70,7 +70,10 @@ ZOOKEEPER_DIRS_SAME = ProblemKind(
 
 
 def log_dirs(model: Model) -> Iterator[Problem]:
-    """Log directories are absolute, unique, not nested, and not shared with ZooKeeper, whose directories are apart."""
+    """Yield a problem for each log dir that is not absolute, a duplicate, nested, or also a ZooKeeper directory.
+
+    Also yield one if the two directories of a ZooKeeper server are nested or the same.
+    """
     for broker in model.brokers:
         paths, name = broker.log_dirs, "kafka_log_dirs"
         if not paths and isinstance(broker.inputs.values.get(name), list):
@@ -98,26 +101,26 @@ def log_dirs(model: Model) -> Iterator[Problem]:
 
 
 def _nested(first: PurePosixPath, second: PurePosixPath) -> bool:
-    """Tell whether one of two paths is inside the other."""
+    """Tell whether one of the two paths is inside the other; equal paths are not."""
     return first in second.parents or second in first.parents
 
 
 def broker_dirs(model: Model, host: str) -> list[str]:
-    """Return the log directories of the broker on a host, [] if there is no broker."""
+    """Return kafka_log_dirs of the broker on a host, sorted; [] if the host has no broker."""
     return sorted({path for broker in model.brokers if broker.name == host for path in broker.log_dirs})
 
 
 def other_mounts(model: Model, machine: Machine) -> list[tuple[Function, str]]:
-    """Return the file systems of a host besides those of brokers and ZooKeeper servers, each with its function.
+    """Return (function, path) for each file system of a host that is not of its broker or ZooKeeper server.
 
-    Brokers and ZooKeeper servers have rules of their own.
+    Those of brokers and ZooKeeper servers have their own rules.
     """
     known = {*broker_dirs(model, machine.name), *map(str, _server_dirs(model, machine.name))}
     return [(function, str(path)) for function, path in model.items(machine, "mounts") if str(path) not in known]
 
 
 def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
-    """Check the path of one log directory."""
+    """Yield a problem if a log directory is not absolute, or is inside another log directory of the broker."""
     if not path.startswith("/") or path.rstrip("/") == "":
         yield broker.report(LOG_DIRS_PATH, "kafka_log_dirs", path)
     for other in sorted(set(broker.log_dirs)):
@@ -134,7 +137,10 @@ GC_LOG_DIR_DATA = GC_LOG_DIR.variant(message="inside a data directory, where the
 
 
 def gc_logs(model: Model) -> Iterator[Problem]:
-    """The garbage collector's log has a directory of its own: the service becomes the owner of that directory."""
+    """Yield a problem for each *_gc_log_dir that is not a directory of its own.
+
+    The service becomes the owner of this directory, so it must not be relative, a system or a data directory.
+    """
     for machine in model.functional:
         for function in model.functions_of(machine):
             name = f"{function.prefix}_gc_log_dir"
@@ -158,7 +164,7 @@ MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little for any functi
 
 
 def heaps(model: Model) -> Iterator[Problem]:
-    """Heaps are sizes, small enough for compressed pointers and for the memory of the host."""
+    """Yield a problem for each heap, and each variable `memory`, that is not a valid size, or too large or small."""
     for machine in model.functional:
         memory = machine.inputs.get("memory")
         total = size(memory)
@@ -191,7 +197,7 @@ HEAP_HALF = ProblemKind(
 
 
 def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
-    """Check one heap; `total` is the host's memory in bytes, None if it is not declared."""
+    """Yield problems of the heap in role input `name`; `total` is the memory of the host in bytes, None if unknown."""
     declared, memory = machine.inputs.get(name), machine.inputs.get("memory")
     heap = size(declared)
     if heap is None:
@@ -206,7 +212,7 @@ def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
 
 
 def version(value: Any) -> tuple[int, ...] | None:
-    """Return the three numbers of a version, None if it is no version."""
+    """Return the numbers of a version as (3, 9, 2); None if the value does not start with three numbers."""
     match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:[-.].*)?", str(value))
     return tuple(int(part) for part in match.groups()) if match else None
 
@@ -229,7 +235,7 @@ ZOOKEEPER_VERSION = ProblemKind(
 
 
 def versions(model: Model) -> Iterator[Problem]:
-    """No version is known to lose data, except in a rollback (accept_risks)."""
+    """Yield a problem for each version of Kafka or ZooKeeper that is invalid, or known to lose data."""
     for broker in model.brokers:
         declared = broker.inputs.get("kafka_version")
         number = version(declared)
@@ -260,7 +266,7 @@ VERSION_DIFFERS_SOURCES_NAMED = VERSION_DIFFERS_SOURCES.variant(
 
 
 def archives(model: Model) -> Iterator[Problem]:
-    """Archives are those of a release, of the declared version."""
+    """Yield a problem for each archive of another version than declared, or of source code."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
             version_name = f"{name.removesuffix('_archive')}_version"

@@ -1,6 +1,6 @@
-"""Rules on the Java of units: its release and package, and options that it does not have or accept.
+"""Rules on the Java of services: its release, its package, and options that it would not accept.
 
-plugins/definitions/generated/java.json lists the flags of each release (packaging/java_options.py).
+The flags of each Java release are in plugins/definitions/generated/java.json, from packaging/java_options.py.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Finding = tuple[ProblemKind, dict[str, Any]]
 
 @cache
 def known() -> Mapping[str, Mapping[str, str]]:
-    """Return the flags of each release, by name, such as `product bool`, `experimental number` or `ignored`."""
+    """Return {Java release: {flag: description}}; descriptions are like "product bool" or "ignored"."""
     flags_of: dict[str, dict[str, str]] = {}
     for head, lines in json.loads((FOLDER / "java.json").read_text(encoding="utf-8")).items():
         releases, _, description = head.partition(": ")
@@ -66,9 +66,10 @@ def known() -> Mapping[str, Mapping[str, str]]:
 
 
 def releases(machine: Machine, variable: str) -> Sequence[str]:
-    """Return the releases of Java that may run with a variable's options: from its path, else those of Debian.
+    """Return the Java releases that may run with the options in `variable`, as ["17"].
 
-    [] for a release whose flags are not known.
+    The release is taken from the path of java or from java_package; without one, both of Debian are possible. Return []
+    if the flags of the release are not known.
     """
     prefixes = sorted(functions().values(), key=lambda function: len(function.prefix), reverse=True)
     function = next((item for item in prefixes if variable.startswith(item.prefix)), None)
@@ -84,7 +85,7 @@ JAVA_OLD = ProblemKind("JAVA_OLD", "Java {release}, but {function} requires {lea
 
 
 def old_java(model: Model) -> Iterator[Problem]:
-    """No unit runs a Java that is too old for its options and jars."""
+    """Yield a problem for each Java executable whose path names a release that is too old for its function."""
     for machine in model.functional:
         for function in model.functions_of(machine):
             for path, name in _java_of(model, machine, function).items():
@@ -108,7 +109,7 @@ JAVA_PACKAGE_TYPO = JAVA_PACKAGE_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def package(model: Model) -> Iterator[Problem]:
-    """The package contains a Java with which all services of a host run."""
+    """Yield a problem if java_package is not the name of a Java package, or of an unsupported release."""
     for machine in model.functional:
         name = machine.inputs.text("java_package") if "java_package" in machine.inputs.values else None
         match = PACKAGE.search(name or "")
@@ -125,7 +126,7 @@ def package(model: Model) -> Iterator[Problem]:
 
 
 def _foreign(package: str | None) -> bool:
-    """Tell whether a package is that of another function."""
+    """Tell whether a package name belongs to other software, as postgresql or kafka."""
     return any(re.match(word, package or "") for word in ("postgresql", "kafka", "zookeeper", "spark", "python"))
 
 
@@ -137,7 +138,10 @@ JAVA_NO_HOME = ProblemKind(
 
 
 def java_home(model: Model) -> Iterator[Problem]:
-    """The Java of Spark is bin/java in a JAVA_HOME, the only way to set it (spark-class)."""
+    """Yield a problem for each Java executable of Spark whose path does not end with /bin/java.
+
+    Spark accepts only a JAVA_HOME, in which it runs bin/java.
+    """
     for machine in model.spark_nodes:
         for path, name in _java_of(model, machine, functions()["spark"]).items():
             if path.startswith("/") and not path.endswith("/bin/java"):  # else reported as PATH_RELATIVE
@@ -145,13 +149,13 @@ def java_home(model: Model) -> Iterator[Problem]:
 
 
 def _java_of(model: Model, machine: Machine, function: Function) -> dict[str, str]:
-    """Return the paths of the java that a function's units run, each with the input that sets it."""
+    """Return {path: role input that names it} of the Java executables that a function's services run."""
     paths = {machine.inputs.text(name) for name in function.java}
     return {path: name for path, name in model.executables(machine).items() if path in paths}
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Java accepts every option as it is written."""
+    """Yield a problem for each Java option that Java would not accept as it is written, or that has no effect."""
     for machine in model.functional:
         by_variable = options(machine)
         all_options = {option for words in by_variable.values() for option in words}
@@ -213,9 +217,10 @@ OPTION_UNKNOWN_TYPO_ELSEWHERE = OPTION_UNKNOWN_FLAG_ELSEWHERE.variant(advice=DID
 
 @cache
 def findings(option: str, possible: tuple[str, ...], unlocked: frozenset[str]) -> list[Finding]:
-    """Return what is wrong with an option, for the releases of Java that may run with it.
+    """Return [(kind of problem, message details)] of one Java option; [] if it is valid.
 
-    `unlocked` are the categories of flags that another option unlocks: Diagnostic, Experimental.
+    `possible` are the Java releases that may run with it; `unlocked` are the categories of flags (Diagnostic,
+    Experimental) that other options unlock.
     """
     match = FLAG.fullmatch(option)
     if not match:
@@ -247,7 +252,7 @@ def findings(option: str, possible: tuple[str, ...], unlocked: frozenset[str]) -
 
 
 def _no_flag(option: str) -> list[Finding]:
-    """Return what is wrong with an option that does not begin with -XX:."""
+    """Return [(kind of problem, message details)] of an option that does not begin with -XX:, as -D or -Xss."""
     name, _, value = option.removeprefix("-D").partition("=")
     if NUMERIC.fullmatch(name) and not re.fullmatch(r"-?\d+|0[xX][0-9a-fA-F]+", value):
         return [(OPTION_FORM_NUMBER, {"form": f"-D{name}=4194304"})]
@@ -263,7 +268,10 @@ def _no_flag(option: str) -> list[Finding]:
 
 
 def _unknown(name: str, possible: Sequence[str]) -> Finding:
-    """Return that no possible release has a flag, and the nearest flag or the releases that have it."""
+    """Return (kind of problem, message details) of a flag that none of the possible Java releases has.
+
+    The details name a flag with a similar name, or the releases that have this flag.
+    """
     near = nearest(name, {flag for release in possible for flag in known()[release]})
     elsewhere = [release for release, flags in known().items() if name in flags]
     removed = name.startswith(("CMS", "UseConcMark", "UseParNew", "PermSize", "MaxPermSize"))

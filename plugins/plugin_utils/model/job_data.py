@@ -1,4 +1,7 @@
-"""Rules on what Spark jobs read and write: directories, topics, databases, and loops of records between jobs."""
+"""Rules on what Spark jobs read and write.
+
+Subjects: directories, topics, databases, and records that circulate between jobs.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ WRITTEN = ("checkpoint", "output_directory")
 
 
 def active(node: SparkNode) -> list[Job]:
-    """Return the jobs of a host that are not stopped."""
+    """Return the jobs of a host whose state is neither stopped nor absent."""
     stopped = {
         str(entry.get("name")) for entry in node.inputs.entries("spark_job_jobs") if entry.get("state") == "stopped"
     }
@@ -71,7 +74,10 @@ def active(node: SparkNode) -> list[Job]:
 
 
 def end(job: Job, side: str) -> tuple[str, str] | None:
-    """Return the kind (directory, topic) and name of a job's input or output; None if there is none, or no default."""
+    """Return ("directory" or "topic", name) of the `side` of a job: its "input" or "output".
+
+    Without one in the job's config, return the default of the kind of job; None if there is none.
+    """
     for kind in ("directory", "topic"):
         value = job.config.get(f"{side}_{kind}")
         if isinstance(value, str) and value:
@@ -81,7 +87,7 @@ def end(job: Job, side: str) -> tuple[str, str] | None:
 
 
 def reads(job: Job) -> list[str]:
-    """Return the topics that a job reads."""
+    """Return the names of all topics that a job reads."""
     source = end(job, "input")
     topics = [source[1]] if source and source[0] == "topic" else []
     more = job.config.get(MORE_KEYS.get(job.kind, ""))
@@ -95,7 +101,7 @@ def reads(job: Job) -> list[str]:
 
 
 def dead_letters(job: Job) -> Sequence[str]:
-    """Return the topics to which a job sends records that it cannot process."""
+    """Return the names of the dead-letter topics, to which a job sends records that it cannot process."""
     if job.kind in READ_BACK:
         return ()
     declared = job.config.get("dead_letter_topic")
@@ -123,7 +129,10 @@ JOB_CHECKPOINT_NESTED = ProblemKind(
 
 
 def directories(model: Model) -> Iterator[Problem]:
-    """Jobs write where their units may, and each job has its own checkpoint."""
+    """Yield a problem for each directory that a job cannot write or read, because its systemd unit denies it.
+
+    Also yield one if the checkpoint of a job is inside that of another job.
+    """
     for node in model.spark_nodes:
         checkpoints: list[tuple[Job, str]] = []
         for job in node.jobs:
@@ -149,7 +158,10 @@ def directories(model: Model) -> Iterator[Problem]:
 
 
 def _unreadable(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) -> Iterator[Problem]:
-    """Report paths that a job reads and its unit does not see."""
+    """Yield a problem for each path that a job reads, but that its systemd unit hides from it.
+
+    `services` are the [Service] sections that apply to the unit.
+    """
     paths: dict[str, Any] = {"input_directory": job.config.get("input_directory")}
     for name in ("kafka", "database"):
         login = job.config.get(name)
@@ -160,7 +172,7 @@ def _unreadable(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) ->
 
 
 def _more_writable(services: list[Mapping[Any, Any]]) -> list[str]:
-    """Return the paths that drop-ins make writable."""
+    """Return the paths that drop-ins make writable by ReadWritePaths and BindPaths; `services` are their [Service]."""
     texts: list[Any] = []
     for service in services:
         for value in (service.get("ReadWritePaths"), service.get("BindPaths")):
@@ -181,7 +193,7 @@ JOB_OUTPUT_SHARED_TOPICS = JOB_OUTPUT_SHARED.variant(
 
 
 def shared_outputs(model: Model) -> Iterator[Problem]:
-    """No two jobs write to one directory: each job stores its progress there."""
+    """Yield a problem for each two jobs that write to the same directory, where each stores its progress."""
     for node in model.spark_nodes:
         for job, other in combinations(active(node), 2):
             written = end(other, "output")
@@ -204,7 +216,10 @@ JOB_MESSAGE = ProblemKind(
 
 
 def message_sizes(model: Model) -> Iterator[Problem]:
-    """A relay copies records unchanged, so its output topic accepts records as large as its input topic."""
+    """Yield a problem for each relay (a job that copies records) whose output topic accepts only smaller records.
+
+    "Smaller" is compared with max.message.bytes of its input topics.
+    """
     made = [topic for topic in topics_of(model) if topic.present]
     sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
     sized = (topic for topic in made if topic.number(MESSAGE) is not None)
@@ -241,7 +256,10 @@ TOPIC_COMPACTED_EVENTS_FOR_ALL = TOPIC_COMPACTED_EVENTS.variant(advice=USE_PROFI
 
 
 def compacted_topics(model: Model) -> Iterator[Problem]:
-    """Topics of events and dead-letter topics are not compacted: compaction removes all but the last of a key."""
+    """Yield a problem for each compacted topic that holds events or dead letters.
+
+    Compaction would remove all records of a key but the last.
+    """
     compacted = {topic.name: topic for topic in topics_of(model) if topic.present and "compact" in topic.policy}
     writers: dict[str, dict[str, str]] = {}
     for node in model.spark_nodes:
@@ -264,13 +282,13 @@ def compacted_topics(model: Model) -> Iterator[Problem]:
 
 
 def _policy_place(topic: Topic) -> tuple[str, bool]:
-    """Return where the cleanup.policy of a topic is set, and whether it is set for this topic alone."""
+    """Return where a topic's cleanup.policy is set in the inventory, and whether this is for this topic only."""
     place = topic.property_place("cleanup.policy")
     return place, topic.own_place(place) == place
 
 
 def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:
-    """Return the jobs by their dead-letter topics."""
+    """Return {dead-letter topic: {job name: None}}, with the jobs that send records to the topic in order."""
     jobs: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -297,7 +315,10 @@ JOB_CHECKPOINT_DATA = ProblemKind(
 
 
 def local_files(model: Model) -> Iterator[Problem]:
-    """A job runs in one process, without executors; its temporary files are outside of its data."""
+    """Yield a problem for each Spark setting of executors, which have no effect because jobs run without executors.
+
+    Also yield one if spark.local.dir, for temporary files, is inside the data of the job.
+    """
     for node in model.spark_nodes:
         for job in node.jobs:
             spark = job.config.get("spark")
@@ -325,7 +346,7 @@ DATABASE_CONNECTIONS = ProblemKind(
 
 
 def database_connections(model: Model) -> Iterator[Problem]:
-    """A database accepts the connections of all its jobs at once, and one for migrations."""
+    """Yield a problem for each database server whose max_connections is too low for its jobs and one migration."""
     logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
     hosts = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
     for machine in (model.machines[name] for name in model.groups.get("database", ())):
@@ -345,7 +366,10 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Flow:
-    """A job that takes records from one place to another."""
+    """A job with one place that it reads from and one that it writes to.
+
+    A place is (cluster or host, topic or directory).
+    """
 
     source: Place
     sink: Place
@@ -368,7 +392,10 @@ JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(
 
 
 def loops(model: Model) -> Iterator[Problem]:
-    """No records circulate between several jobs; a job whose output is its own input reports that itself."""
+    """Yield a problem for each loop in which several jobs would pass the same records on without end.
+
+    A single job that writes to its own input reports that itself.
+    """
     own_cluster = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     flows = [flow for node in model.spark_nodes for job in active(node) for flow in _flows(node, job, own_cluster)]
     reported: set[frozenset[str]] = set()
