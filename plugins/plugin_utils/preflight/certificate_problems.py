@@ -24,10 +24,10 @@ CERTIFICATE_FOLDER = ProblemKind("CERTIFICATE_FOLDER", "cannot be read: {error}"
 
 
 def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield what is wrong with the certificates on the control node; nothing is written.
+    """Yield the problems of the certificates that an inventory declares; reads the files, writes nothing.
 
-    A request that the outside CA has not signed yet is a warning here: the run that writes the request must be
-    possible.
+    A certificate that an outside CA has not signed yet is only a warning: the run that writes the request must be
+    allowed.
     """
     options, previous, unsigned = argument_spec("pki"), None, list[Problem]()
     for host in model.function_hosts:
@@ -54,7 +54,7 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _unsigned(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Yield the warnings of unsigned requests: if there are several, one for all, with the folders."""
+    """Yield the warnings of certificates that are not signed yet; several become one warning that names the folders."""
     if len(problems) < 2:
         yield from problems
         return

@@ -22,9 +22,9 @@ LAYOUT_DATACENTERS_NAME = LAYOUT_DATACENTERS_GROUP.variant(advice="did you mean 
 
 
 def with_repeating_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return LAYOUT_DATACENTERS at the group that repeats another group's datacenter, if that is the only reason.
+    """Return a problem LAYOUT_DATACENTERS moved to the group that repeats the datacenter of another group.
 
-    Any other problem is returned as it is.
+    Returns `problem` unchanged if it has another code, or if there is not exactly one such group.
     """
     if problem.code != LAYOUT_DATACENTERS.code:
         return problem
@@ -56,7 +56,10 @@ def with_repeating_group(problem: Problem, reader: Reader, model: Model) -> Prob
 
 
 def _repeats(group: str, datacenters: Mapping[str, str], model: Model) -> bool:
-    """Tell whether a group has the datacenter of another group with other hosts, and its own would fit the layout."""
+    """Tell whether a group sets the datacenter of another group, and the layout would fit if it had its own.
+
+    `datacenters` is {group: datacenter that it sets}.
+    """
     members = set(model.all_groups.get(group, ()))
     others = [
         set(model.all_groups.get(other, ()))

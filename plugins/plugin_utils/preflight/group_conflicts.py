@@ -33,7 +33,10 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 def conflicts(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the lists and dicts of groups of which a host loses entries."""
+    """Yield a problem for each list or dict of a group of which entries are lost, since another value overrides it.
+
+    The other value is that of another group or of a host.
+    """
     values = {
         group: {
             name: value
@@ -73,7 +76,10 @@ GROUP_RIVALS_COVERED = GROUP_RIVALS.variant(
 
 
 def _rivals(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
-    """Yield the lists and dicts of a host that two unrelated groups set."""
+    """Yield a problem for each list or dict that two groups set, where neither group contains the other.
+
+    `values` is {group: {variable: list or dict}}.
+    """
     for host in model.function_hosts:
         raw = reader.raw(host)
         for weaker, stronger in reader.unrelated_groups(host):
@@ -88,14 +94,17 @@ def _rivals(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
 
 
 def _is_misplaced(model: Model, *groups: str) -> bool:
-    """Tell whether one host is in two groups by mistake: it is the only one, and no group is a rack or a function."""
+    """Tell whether exactly one host is in all these groups, probably by mistake.
+
+    Groups of racks and of functions are no mistake: hosts are in these in addition to another group.
+    """
     both = set.intersection(*(set(model.all_groups.get(group, ())) for group in groups))
     is_additional = any(group.startswith("rack_") or group in functions() for group in groups)
     return len(both) == 1 and not is_additional
 
 
 def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the hosts of two groups that set different datacenters or racks."""
+    """Yield a problem for each host that is in two groups with different datacenters or racks."""
     every = reader.values_by_group()
     for name, kind in PLACES.items():
         places = {group: variables[name] for group, variables in every.items() if name in variables and group != "all"}
@@ -127,7 +136,10 @@ DICT_REPLACED = ProblemKind(
 
 
 def _replaced_dicts(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
-    """Yield the dicts of a group that a group inside it, or the host itself, sets with fewer keys."""
+    """Yield a warning for each dict of a group that a group inside it, or the host itself, sets without all its keys.
+
+    `values` is {group: {variable: list or dict}}.
+    """
     names = {
         name for variables in values.values() for name, value in variables.items() if isinstance(value, Mapping)
     } - {*MAY_BE_REPLACED}
@@ -159,9 +171,9 @@ RESOURCES_REPLACED = ProblemKind(
 
 
 def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the lists of all hosts that every broker overrides: playbooks read these lists from a broker only.
+    """Yield a problem for each list of group `all` that every broker overrides: playbooks read it from a broker only.
 
-    A value that a template joins is no list as it is written.
+    `of_all` is {variable: list or dict} of group `all`. A value that is a template is not a list yet, so it is skipped.
     """
     for name in BROKER_LISTS:
         lists = [(broker.name, reader.raw(broker.name).get(name)) for broker in model.brokers]
@@ -177,7 +189,7 @@ def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) 
 
 
 def _first(names: Sequence[str]) -> str:
-    """Return the first three names."""
+    """Return the first three names as text, followed by `...` if there are more."""
     return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
@@ -186,7 +198,10 @@ def _has_entries(value: Any) -> bool:
 
 
 def _missing_keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above: str = "") -> list[str]:
-    """Return the keys that only the weaker dict has, in dicts inside it too."""
+    """Return the keys of `weaker` that `stronger` does not have, also in nested dicts, as paths such as `a[b]`.
+
+    `above` is the path of the two dicts.
+    """
     missing = []
     for key, value in weaker.items():
         place = f"{above}[{key}]" if above else str(key)
@@ -198,7 +213,10 @@ def _missing_keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above:
 
 
 def _covered_lists(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
-    """Yield the lists of a group that no host has, because the groups inside it set their own."""
+    """Yield a problem for each list of a group that no host gets, because groups inside it set their own list.
+
+    `values` is {group: {variable: list or dict}}.
+    """
     for group, variables in values.items():
         hosts = [host for host in model.all_groups.get(group, ()) if host in model.function_hosts]
         for name, value in variables.items():
@@ -212,7 +230,10 @@ def _covered_lists(reader: Reader, model: Model, values: Values) -> Iterator[Pro
 
 
 def _lost_entries(weaker: Any, stronger: Any) -> list[str]:
-    """Return the entries of a list, or the keys of a dict, that only the weaker has; none of a list of plain values."""
+    """Return names of the entries of a list, or keys of a dict, that `weaker` has and `stronger` does not.
+
+    Only entries that are dicts count.
+    """
     if isinstance(weaker, Mapping):
         return [str(key) for key in weaker if not isinstance(stronger, Mapping) or key not in stronger]
     kept = [_identity(entry) for entry in stronger] if isinstance(stronger, list) else []

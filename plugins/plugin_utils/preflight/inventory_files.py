@@ -23,7 +23,7 @@ SET_BY_PLUGIN = f"function_{KINDS[0]}"
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """A file of variables that belongs to no group and no host."""
+    """A file of variables that Ansible does not read, with its problem and the variables that it would set."""
 
     problem: Problem
     names: frozenset[str]
@@ -42,9 +42,9 @@ FILE_UNREAD_SUFFIX = FILE_UNREAD.variant(
 
 
 def unread_files(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Iterator[UnreadFile]:
-    """Yield the files of variables that Ansible does not read, or that set what another file of the owner sets.
+    """Yield the files of variables that Ansible does not read, and variables that two files of one owner set.
 
-    `raw` are the variables of all hosts.
+    `raw` is {host: its variables as written}, `groups` are the names of all groups.
     """
     for folder in sorted({str(values["inventory_dir"]) for values in raw.values() if values.get("inventory_dir")}):
         for kind, known, owner in (("group_vars", groups, "group"), ("host_vars", [*raw, "localhost"], "host")):
@@ -56,7 +56,10 @@ def unread_files(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) 
 
 
 def _without_owner(path: Path, known: Collection[str], owner: str) -> Iterator[UnreadFile]:
-    """Yield a file or folder of variables whose name is no group or host, or whose suffix Ansible does not read."""
+    """Yield an UnreadFile if the file or folder `path` has no group or host of its name, or a suffix that is not read.
+
+    `known` are the names of all groups or hosts, `owner` is "group" or "host".
+    """
     name = path.name if path.is_dir() else path.stem
     place = f"{path.parent.name}/{path.name}"
     has_other_suffix = path.is_file() and path.suffix not in SUFFIXES
@@ -72,14 +75,15 @@ def _without_owner(path: Path, known: Collection[str], owner: str) -> Iterator[U
 
 
 def _owner(path: Path) -> str:
-    """Return the group or host whose variables a file or folder holds."""
+    """Return the name of the group or host that a file or folder of variables belongs to."""
     return path.stem if path.is_file() and path.suffix in SUFFIXES else path.name
 
 
 def _read_by_ansible(kind: Path) -> dict[str, Path]:
-    """Return, by group or host, the file or folder of its variables that Ansible reads: the first of these names.
+    """Return {group or host: the file or folder of its variables that Ansible reads}; `kind` is the folder of them.
 
-    As ansible.parsing.dataloader.DataLoader.find_vars_files: names without a suffix first, a folder or a file.
+    Of several with one name, Ansible reads the first: see ansible.parsing.dataloader.DataLoader.find_vars_files. Names
+    without a suffix come first.
     """
     paths = [path for path in kind.glob("[!.]*") if path.is_dir() or path.suffix in SUFFIXES]
     ordered = sorted(paths, key=lambda path: SUFFIXES.index(path.suffix) if path.is_file() else 0)
@@ -95,7 +99,7 @@ FILE_UNREAD_OTHER = FILE_UNREAD.variant(
 
 
 def _hidden_files(kind: Path) -> Iterator[UnreadFile]:
-    """Yield files of variables that Ansible does not read, because it reads a folder or another file of that name."""
+    """Yield each file in the folder `kind` that Ansible ignores, because it reads another one of the same name."""
     read = _read_by_ansible(kind)
     for path in sorted(kind.glob("[!.]*")):
         first = read.get(_owner(path), path)
@@ -115,7 +119,7 @@ FILE_RIVALS_HOSTS = FILE_RIVALS.variant(
 
 
 def _rivals(folder: Path) -> Iterator[UnreadFile]:
-    """Yield a second file of hosts, and variables that two files of one group or host set, of which one wins."""
+    """Yield a second file that declares hosts, and each variable that two files of one group or host set."""
     sites = [file.name for file in sorted(folder.glob("*.y*ml")) if PLUGIN.search(file.read_text(errors="replace"))]
     if len(sites) > 1:
         yield UnreadFile(FILE_RIVALS_HOSTS.problem((), sites[-1], other=sites[0]), frozenset())
@@ -141,7 +145,10 @@ FILE_UNREAD_BESIDE = FILE_UNREAD.variant(
 
 
 def _misplaced(folder: Path) -> Iterator[UnreadFile]:
-    """Yield folders whose name is almost group_vars or host_vars, and encrypted files beside these folders."""
+    """Yield folders whose name is almost group_vars or host_vars, and encrypted files next to these folders.
+
+    `folder` is the folder of the inventory.
+    """
     for path in sorted(folder.glob("[!.]*")):
         near = nearest(re.sub(r"[^a-z]", "_", path.name.lower()), set(FOLDERS)) if path.is_dir() else ""
         if near and path.name not in FOLDERS:
@@ -155,7 +162,7 @@ def _unread(path: Path, problem: Problem) -> UnreadFile:
 
 
 def _names(path: Path) -> Iterator[str]:
-    """Yield the variables that a file, or the files of a folder, set; `vault` for an encrypted file."""
+    """Yield the names of the variables that a file, or all files of a folder, set; `vault` for an encrypted file."""
     for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
         text = file.read_text(encoding="utf-8", errors="replace")
         yield from ["vault"] if text.startswith("$ANSIBLE_VAULT") else re.findall(r"^([A-Za-z_]\w*)\s*:", text, re.M)
@@ -169,7 +176,10 @@ INVENTORY_FAMILY = ProblemKind(
 
 
 def several_inventories(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return the problem of hosts that come from several inventories, as with -i of the folder above them."""
+    """Return a problem if the hosts come from several inventories (-i named a folder above them), else None.
+
+    `raw` is {host: its variables as written}.
+    """
     sites = sorted({str(raw[host].get("inventory_dir") or "") for host in hosts})
     sites = [folder for folder in sites if len(sites) > 1 and _is_site(Path(folder))]
     if len(sites) < 2:
@@ -180,7 +190,7 @@ def several_inventories(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[
 
 
 def _is_site(folder: Path) -> bool:
-    """Tell whether a folder is an inventory: it has a hosts.yml, or a file that names the plugin."""
+    """Tell whether a folder is an inventory: it has a hosts.yml, or a file that names the inventory plugin."""
     files = [*folder.glob("*.yml"), *folder.glob("*.yaml")]
     return any(file.stem == "hosts" or PLUGIN.search(file.read_text(errors="replace")) for file in files)
 
@@ -193,6 +203,9 @@ WIRING_MISSING = ProblemKind(
 
 
 def missing_plugin(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return the problem of an inventory that does not use the inventory plugin."""
+    """Return a problem if some of these hosts were not read with the inventory plugin millrace.kafka.site, else None.
+
+    `raw` is {host: its variables as written}.
+    """
     without = tuple(host for host in hosts if SET_BY_PLUGIN not in raw[host])
     return WIRING_MISSING.problem(without, "") if without else None

@@ -104,7 +104,10 @@ VALUE_PROBLEMS = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
-    """Return all problems of an inventory that was read, including those of its certificates and jobs."""
+    """Return all problems of an inventory, those of its certificates and jobs included.
+
+    Problems that only follow from another problem are left out.
+    """
     hosts = model.function_hosts
     raw = {host: reader.raw(host) for host in model.all_groups["all"]}
     of_all = several_inventories(raw, hosts) or missing_plugin(raw, hosts)
@@ -134,7 +137,10 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
 
 
 def _causes(found: Sequence[Problem], standing: Standing, model: Model, files: Sequence[UnreadFile]) -> Causes:
-    """Return the variables that are known to be wrong as a whole."""
+    """Return the variables that are wrong as a whole, so that problems of what depends on them need no report.
+
+    `found` are all problems, `files` the files that Ansible does not read.
+    """
     causes = Causes(standing)
     for file in files:
         causes.add(file.problem, file.names)
@@ -159,7 +165,7 @@ def _causes(found: Sequence[Problem], standing: Standing, model: Model, files: S
 def _without_effects(
     found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[UnreadFile]
 ) -> list[Problem]:
-    """Return the problems that do not follow from others, at the variables that the site sets."""
+    """Return the problems in `found` that do not follow from others, each at the variable that the site sets."""
     standing = Standing(reader.raw)
     found = with_observers(found, standing, model)
     causes = _causes(found, standing, model, files)
@@ -187,13 +193,16 @@ def _without_effects(
 
 
 def _is_refused_choice(problem: Problem) -> bool:
-    """Tell whether a whole input has a value that is not among its choices: what is computed from it is wrong too."""
+    """Tell whether an input has a value that is not among its choices, so that what depends on it is wrong too."""
     is_choice = problem.code == INPUT_REFUSED.code and problem.details.get("failure") == "choice"
     return is_choice and "[" not in problem.variable
 
 
 def _on_all_hosts(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem of VALUE_PROBLEMS with all hosts of the group that sets the value."""
+    """Return a problem of one host with all hosts that get the same value from the same group.
+
+    Problems with codes that are not in VALUE_PROBLEMS are returned unchanged.
+    """
     name = base(problem.variable)
     is_certificate = problem.variable.startswith("pki_certificates[")  # a certificate of this host
     if problem.code not in VALUE_PROBLEMS or is_certificate or len(problem.hosts) != 1:
@@ -208,13 +217,13 @@ def _on_all_hosts(problem: Problem, reader: Reader, model: Model) -> Problem:
 
 
 def _uses_missing_variables(problem: Problem, missing: set[str]) -> bool:
-    """Tell whether a value could not be computed because of variables that are missing on other hosts."""
+    """Tell whether a value could not be computed because of variables in `missing`, which other hosts do not set."""
     undefined = problem.details["undefined"] if problem.code == NOT_COMPUTED.code else []
     return bool(undefined) and missing.issuperset(undefined)
 
 
 def _is_explained_by_type(problem: Problem, mistyped: Sequence[Problem]) -> bool:
-    """Tell whether a problem follows from a value of the wrong type."""
+    """Tell whether a problem follows from the wrong type of its variable; `mistyped` are the problems of types."""
     variable, hosts = base(problem.variable), set(problem.hosts)
     return problem not in mistyped and any(
         base(cause.variable) == variable
@@ -225,7 +234,7 @@ def _is_explained_by_type(problem: Problem, mistyped: Sequence[Problem]) -> bool
 
 
 def _fails_like_dependency(problem: Problem, found: Sequence[Problem], standing: Standing) -> bool:
-    """Tell whether a value cannot be computed for the same reason as a variable that it uses."""
+    """Tell whether a variable cannot be computed only because a variable that it uses fails with the same error."""
     return problem.code == NOT_COMPUTED.code and any(
         other.code == NOT_COMPUTED.code
         and other.details["error"] == problem.details["error"]
@@ -237,13 +246,16 @@ def _fails_like_dependency(problem: Problem, found: Sequence[Problem], standing:
 
 
 def _is_of_misspelt_variable(problem: Problem, typos: Sequence[Problem]) -> bool:
-    """Tell whether a problem is of a variable that has a typo in its name on all hosts of the problem."""
+    """Tell whether a problem is of a variable whose name is misspelt on all hosts of the problem.
+
+    `typos` are the problems of misspelt names.
+    """
     name, hosts = base(problem.variable), set(problem.hosts)
     return any(meant_by(typo) == name and hosts <= set(typo.hosts) for typo in typos)
 
 
 def _is_in_file(problem: Problem, files: Iterable[UnreadFile]) -> bool:
-    """Tell whether an unread file sets the variable of a problem."""
+    """Tell whether the variable of a problem is set in one of these files, which Ansible does not read."""
     return any(base(problem.variable) in file.names for file in files)
 
 
@@ -260,7 +272,10 @@ VARIABLE_MISSING_KEY_NEAR = VARIABLE_MISSING.variant(advice="did you mean {near}
 
 
 def _missing_variables(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
-    """Return each missing variable once, with the variables that could not be computed without it."""
+    """Return one problem for each missing variable; it names the variables that cannot be computed without it.
+
+    `failed` are the problems of variables that could not be computed.
+    """
     users_of: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for problem in failed:
         for host in problem.hosts:
@@ -285,12 +300,12 @@ def _missing_variables(failed: Sequence[Problem], standing: Standing) -> list[Pr
 
 
 def _uses(value: Any, name: str) -> bool:
-    """Tell whether the templates of a value itself use a variable."""
+    """Tell whether a template inside a value uses the variable `name` directly."""
     return any(name in NAME.findall(text) for text in texts(value))
 
 
 def _missing_names(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
-    """Yield the missing variables, and places in variables (vault.passwords.lab), that a value uses."""
+    """Yield the missing variables, or missing keys such as vault.passwords.lab, that a failed value uses on a host."""
     undefined = problem.details["undefined"]
     yield from undefined
     if undefined or not problem.details["missing_keys"]:
@@ -310,7 +325,10 @@ def _missing_names(problem: Problem, host: str, standing: Standing) -> Iterator[
 
 
 def _missing_variable(name: str, hosts: Sequence[str], users: Sequence[str], raw: Mapping[str, Any]) -> Problem:
-    """Return the problem of a missing variable, or of a key in it; `raw` are the variables of one of the hosts."""
+    """Return the problem of a missing variable or key, such as vault.passwords.lab.
+
+    `users` are the variables that need it, `raw` are the variables of one of the hosts.
+    """
     root, *keys = name.split(".")
     if not keys or root.startswith("ansible_"):
         kind = VARIABLE_MISSING_FACT if root.startswith("ansible_") else VARIABLE_MISSING

@@ -25,9 +25,10 @@ Answers = tuple[list[str], list[list[str]], str]
 
 @cache
 def checked(wheel: str, modified: int, configurations: str) -> Answers:
-    """Return what a wheel reports of [[job, configuration], ...] as JSON.
+    """Return the answers of a wheel for some configurations; see Answers.
 
-    `modified` is the time of the wheel's last change (ns), so that a new wheel is asked again.
+    `configurations` is JSON: [[job, configuration], ...]. `modified`, the time of the wheel's last change in ns, makes
+    the cache forget the answers of an older wheel.
     """
     done = subprocess.run(
         [sys.executable, "-c", "import json, sys; from millrace_jobs.config import JOBS, problems; "
@@ -62,7 +63,10 @@ JOB_UNKNOWN_TYPO = JOB_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def job_problems(model: Model) -> Iterator[Problem]:
-    """Yield problems of jobs' configurations; a job without one is reported with the role's inputs."""
+    """Yield the problems in the configurations of Spark jobs, as the wheel of the jobs reports them.
+
+    A job without a configuration is skipped: the validation of role inputs reports it.
+    """
     for node in model.spark_nodes:
         wheel = node.inputs.values.get(WHEEL)
         jobs = [job for job in node.jobs if job.configured]
@@ -88,7 +92,10 @@ def job_problems(model: Model) -> Iterator[Problem]:
 
 
 def _of_job(node: SparkNode, job: Job, known: Sequence[str], texts: Sequence[str]) -> Iterator[Problem]:
-    """Yield the problems of one job: an unknown job, or those that the wheel reports of its configuration."""
+    """Yield the problems of one job: an unknown job, or the errors `texts` that the wheel reports.
+
+    `known` are the jobs of the wheel.
+    """
     if job.kind not in known:
         near = nearest(job.kind, known)
         if re.fullmatch(r"[\w.-]+", job.kind):  # else reported as JOB_NAME

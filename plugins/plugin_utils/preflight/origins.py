@@ -16,7 +16,7 @@ GROUP_PROBLEMS = re.compile(r"GROUP_(RIVALS|SHADOWED)|DICT_REPLACED|DATACENTER_G
 
 
 def with_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem with the group that sets its value for all its hosts, if one group does."""
+    """Return a problem with `group` set to the group that sets the wrong value, if it is the same for all its hosts."""
     if not problem.hosts or GROUP_PROBLEMS.fullmatch(problem.code):
         return problem
     groups = {_group(host, base(problem.variable), reader, model) for host in problem.hosts}
@@ -25,7 +25,7 @@ def with_group(problem: Problem, reader: Reader, model: Model) -> Problem:
 
 
 def _group(host: str, name: str, reader: Reader, model: Model) -> str | None:
-    """Return the group that sets a variable of a host; None if the host itself, the project or -e does."""
+    """Return the group that sets the variable `name` of a host; None if the host itself, the project or -e sets it."""
     value = reader.raw(host).get(name)
     if value is None:
         return None

@@ -34,7 +34,10 @@ KEYED = re.compile(r"(\w+)\[([^]]*)\](.*)")
 
 
 def is_part_of_another(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
-    """Tell whether a problem is part of a larger one: of a job's connection, an address, a CA, or an entry."""
+    """Tell whether another problem in `found` includes this problem, so that it needs no report.
+
+    The larger problem may be one of a job's connection, an address, a CA, a site variable or a whole entry.
+    """
     key = problem.details.get("key", "")
     if problem.code == "JOB_CONFIG" and key.startswith("kafka."):
         bootstrap = key.startswith("kafka.bootstrap.servers") and (
@@ -73,12 +76,15 @@ def is_part_of_another(problem: Problem, found: Sequence[Problem], model: Model)
 
 
 def has_wrong_type(problem: Problem) -> bool:
-    """Tell whether a value has another type than its argument spec, or a filter that uses it, requires."""
+    """Tell whether a problem is that a value has the wrong type for its argument spec, or for a filter that uses it."""
     return problem.details.get("failure") == "type"
 
 
 def failed_on_refused_entry(problem: Problem, found: Iterable[Problem], standing: Standing) -> bool:
-    """Tell whether a filter failed on an entry that the argument spec refuses."""
+    """Tell whether a filter failed on an entry that the argument spec rejects, which is reported itself.
+
+    `found` are all problems, `standing` knows which variables a variable uses.
+    """
     if problem.code != NOT_COMPUTED.code or not problem.details.get("plugin"):
         return False
     used = standing.on(problem.hosts[0], problem.variable)
@@ -88,7 +94,10 @@ def failed_on_refused_entry(problem: Problem, found: Iterable[Problem], standing
 
 
 def at_site_variable(problem: Problem, model: Model) -> Problem:
-    """Return a problem of an entry at the site variable that sets the entry; else the problem as it is."""
+    """Return a problem of an entry in a role input, moved to the site variable that contains the entry.
+
+    Returns the problem unchanged if the entry does not come from a site variable.
+    """
     if problem.code == CERTIFICATE_DUPLICATE.code and (place := _duplicate_place(problem, model)):
         return replace(problem, variable=place)
     match = KEYED.fullmatch(problem.variable)
@@ -109,7 +118,7 @@ def at_site_variable(problem: Problem, model: Model) -> Problem:
 
 
 def _duplicate_place(problem: Problem, model: Model) -> str | None:
-    """Return the entry of a site variable with the name or path of CERTIFICATE_DUPLICATE; None if there is none."""
+    """Return the place in a site variable of the entry that CERTIFICATE_DUPLICATE reports; None if there is none."""
     site = SITE_VARIABLES.get(base(problem.variable))
     key = "name" if problem.variable == "pki_certificates" else "path"
     if not site or not problem.hosts or problem.value is None:
@@ -122,6 +131,6 @@ def _duplicate_place(problem: Problem, model: Model) -> str | None:
 
 
 def _count(entries: Any, key: str) -> int:
-    """Return the number of entries of a list with a name, port or path."""
+    """Return how many entries of a list have `key` as their name, port or path."""
     mappings = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, (list, tuple)) else []
     return sum(key in (str(entry.get(name)) for name in ("name", "port", "path")) for entry in mappings)

@@ -36,7 +36,11 @@ OPTION_SECRET_VAULT = OPTION_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
 
 
 def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the secrets that the inventory holds in plain text; a secret in a template is reported where it is set."""
+    """Yield a problem for each secret that a file of the inventory contains in plain text.
+
+    A template is no secret: the variable that it uses is checked instead. In production the problem is an error, in a
+    lab a warning.
+    """
     for host, values in model.hosts.items():
         raw, production = reader.raw(host), values.get("site_environment") != "lab"
         for name in values:
@@ -55,19 +59,25 @@ def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _is_plaintext(text: str) -> bool:
-    """Tell whether a file of the inventory contains a text unencrypted."""
+    """Tell whether a file of the inventory contains this text itself, not encrypted and not as a template."""
     return bool(text) and not any(templates(text)) and written_in(text) is not None and not was_vaulted(text)
 
 
 def _vault_file(raw: Mapping[str, Any]) -> str | None:
-    """Return the file of a host's vault; None if it sets other variables too, or encrypts values one by one."""
+    """Return the file that sets `vault` for a host and nothing else; None if it sets more or encrypts single values.
+
+    `raw` are the host's variables as written.
+    """
     file = written_in(raw[VAULT])
     has_others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)
     return None if has_others or any(encrypted(raw[VAULT])) else file
 
 
 def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the values of drop-ins and Java options that use the vault, under any name, unless already reported."""
+    """Yield a problem for each drop-in of a unit and each Java option whose value comes from the vault.
+
+    Places that the rules of the model already report are skipped.
+    """
     standing = Standing(reader.raw)
     found = [
         (machine, place, kind)
@@ -83,7 +93,10 @@ def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _unit_values(raw: Mapping[str, Any], model: Model, machine: Machine) -> Iterator[tuple[str, Any, ProblemKind]]:
-    """Yield (place, value as written, kind of its problem) of all values that become part of a host's units."""
+    """Yield (place, value as written, kind of its problem) of each value that becomes part of a host's systemd units.
+
+    `raw` are the host's variables as written.
+    """
     for function in model.functions_of(machine):
         for name in function.jvm:
             yield name, raw.get(name), OPTION_SECRET_VAULT
@@ -104,7 +117,7 @@ def _drop_in(name: str, sections: Any) -> Iterator[tuple[str, Any, ProblemKind]]
 
 
 def _uses_vault(value: Any, host: str, standing: Standing) -> bool:
-    """Tell whether a text of a value is encrypted, or a template of it depends on the vault."""
+    """Tell whether `value` contains an encrypted text, or a template that depends on the variable `vault`."""
     if isinstance(value, (list, tuple)):
         return any(_uses_vault(item, host, standing) for item in value)
     if isinstance(value, Mapping):

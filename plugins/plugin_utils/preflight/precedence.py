@@ -27,9 +27,9 @@ ORDER = "ansible_group_priority"
 
 
 def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield values of a group that a group with more hosts overrides.
+    """Yield a problem for each value of a group that a larger group overrides on some hosts.
 
-    A group inside another overrides it, and so does a group with a higher priority: these are intended.
+    It is intended, and no problem, if a group inside the group overrides it, or a group with a higher priority.
     """
     members = {name: frozenset(hosts) for name, hosts in model.all_groups.items()}
     names = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
@@ -46,7 +46,7 @@ def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _readers(model: Model, name: str) -> frozenset[str]:
-    """Return the hosts that read a variable; all hosts if that is unknown."""
+    """Return the hosts whose functions read the variable `name`; all hosts with a function if no function reads it."""
     readers = [
         host
         for function in functions().values()
@@ -58,7 +58,10 @@ def _readers(model: Model, name: str) -> frozenset[str]:
 
 
 def _overridden(reader: Reader, model: Model, name: str, layers: list[Layer]) -> list[tuple[Layer, Layer, list[str]]]:
-    """Return (overridden layer, overriding layer, hosts) of a variable, for the hosts that read it."""
+    """Return (overridden layer, overriding layer, hosts) of the variable `name`, for the hosts that read it.
+
+    `layers` are those that set the variable, lowest precedence first.
+    """
     hosts_of: dict[tuple[int, int], list[str]] = {}
     members = [set(model.all_groups.get(layer.group, ())) for layer in layers]
     for host in sorted(_readers(model, name)):
@@ -113,7 +116,7 @@ def _shadowed(reader: Reader, model: Model, name: str, weaker: Layer, stronger: 
 
 
 def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:
-    """Return the file in which a group sets a variable, relative to the inventory."""
+    """Return the file in which a group sets a variable, relative to the folder of the inventory if it is inside."""
     folder, path = str(reader.raw(host).get("inventory_dir") or ""), file_of(layer.variables[name])
     if path and folder and path.startswith(folder):
         return os.path.relpath(path, folder)
@@ -121,7 +124,7 @@ def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:
 
 
 def _shadowed_kind(model: Model, name: str, weaker: Layer, stronger: Layer) -> ProblemKind:
-    """Return the kind whose advice makes the value of `weaker` override that of `stronger`."""
+    """Return the kind of problem whose advice lets the value of `weaker` override that of `stronger`."""
     if f"{name}_overrides" in model.known:
         return GROUP_SHADOWED
     both_in_files = stronger.in_files and stronger.group != "all"
@@ -133,7 +136,10 @@ def _shadowed_kind(model: Model, name: str, weaker: Layer, stronger: Layer) -> P
 
 @cache
 def _dicts_read_by_key() -> dict[str, Mapping[str, Any]]:
-    """Return the project's default dicts from which templates of the project read single keys, which must exist."""
+    """Return {name: value} of the project's default dicts of which the project's templates read single keys.
+
+    A site that replaces such a dict must set all of these keys.
+    """
     plain = {name: value for name in project_variables() if isinstance(value := project_value(name), Mapping)}
     templates = " ".join(text for name in project_variables() for text in texts(project_value(name)))
     return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]", templates)}
@@ -146,7 +152,7 @@ DEFAULTS_REPLACED_SINGLE = DEFAULTS_REPLACED.variant(advice="set {variables} ins
 
 
 def replaced_defaults(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the dicts of the project that a site sets without all of their keys."""
+    """Yield a problem for each dict of the project that a site replaces without all of its keys."""
     for host in model.function_hosts:
         for name, default in _dicts_read_by_key().items():
             value = reader.raw(host).get(name)
@@ -165,7 +171,7 @@ def replaced_defaults(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as YAML: a text that looks like a number is quoted."""
+    """Return a value as YAML on one line; a text that looks like a number is quoted."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
     return f'"{value}"' if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) else str(value)

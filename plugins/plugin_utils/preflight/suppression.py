@@ -67,7 +67,7 @@ SAME_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",
 
 
 def is_explained(problem: Problem, problems: Iterable[Problem]) -> bool:
-    """Tell whether another problem explains a problem, so that one correction solves both."""
+    """Tell whether one of `problems` is the reason for `problem`, so that one correction solves both."""
     return any(_explains(other, problem) for other in problems)
 
 
@@ -114,5 +114,5 @@ def _explains(other: Problem, problem: Problem) -> bool:
 
 
 def _inside(place: str, other: str) -> bool:
-    """Tell whether two places are the same, or one contains the other."""
+    """Tell whether two places such as `kafka_config[acks]` are the same, or one contains the other."""
     return place.startswith(other) or other.startswith(place)

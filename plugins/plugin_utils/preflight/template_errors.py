@@ -38,7 +38,7 @@ IN_FILE = {
 
 
 def file_of(value: Any) -> str | None:
-    """Return the file that sets a value; None if it is unknown."""
+    """Return the path of the file that sets a value or a part of it; None if it is unknown."""
     if path := written_in(value):
         return path
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
@@ -46,9 +46,9 @@ def file_of(value: Any) -> str | None:
 
 
 def explain(problem: Problem, standing: Standing) -> Problem:
-    """Return a problem with the reason for which a template fails, and the site's file in the advice.
+    """Return a problem NOT_COMPUTED with the reason why its template fails, and with the site's file in the advice.
 
-    Any other problem is returned as it is.
+    A problem with another code is returned unchanged. `standing` knows the variables of each host and what they use.
     """
     if problem.code != NOT_COMPUTED.code:
         return problem
@@ -75,12 +75,15 @@ def explain(problem: Problem, standing: Standing) -> Problem:
 
 
 def _in_file(kind: ProblemKind, file: str | None) -> ProblemKind:
-    """Return a kind whose advice names the file, if it is known."""
+    """Return the variant of a kind whose advice names the file; `kind` itself if `file` is None."""
     return IN_FILE[kind] if file else kind
 
 
 def _unknown_host(problem: Problem, standing: Standing, file: str | None) -> Problem:
-    """Return the problem of a template that uses a host that is not in the inventory: at the list that names it."""
+    """Return the problem of a template that uses a host which is not in the inventory.
+
+    Its place is the list that names the host, or else the variable with the template.
+    """
     raw, host = standing.raw(problem.hosts[0]), problem.details["unknown_host"]
     used = standing.on(problem.hosts[0], problem.variable)
     lists = (name for name in used if isinstance(raw.get(name), list) and host in raw[name])
@@ -93,13 +96,16 @@ def _unknown_host(problem: Problem, standing: Standing, file: str | None) -> Pro
 
 
 def _place_of_login(problem: Problem, raw: Mapping[str, Any], user: str) -> str:
-    """Return the place in a value that uses the login of a user; the variable itself if none is found."""
+    """Return the place inside the problem's variable where a template uses the login of `user`.
+
+    Returns the variable itself if no such template is found. `raw` are the host's variables as written.
+    """
     pattern = re.compile(rf"_login\(\s*['\"]{re.escape(user)}['\"]")
     return _place(problem.variable, raw.get(problem.variable), pattern) or problem.variable
 
 
 def _place(name: str, value: Any, pattern: re.Pattern[str]) -> str | None:
-    """Return the first place in a value whose template matches a pattern."""
+    """Return the first place inside `value` (at place `name`) whose template matches a pattern; None if none does."""
     if isinstance(value, str):
         return name if any(pattern.search(text) for text in texts(value)) else None
     places = (

@@ -41,7 +41,10 @@ BOOLEAN_TEXT = ProblemKind(
 
 
 def text_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield switches that are a text such as 'false' where a template of the site treats any text as true."""
+    """Yield a problem for each boolean that is a text such as 'false' and that a template of the site takes for true.
+
+    `raw` is {host: its variables as written}.
+    """
     for host in model.function_hosts:
         for name in sorted(switches() & raw[host].keys()):
             value = raw[host][name]
@@ -56,7 +59,7 @@ def text_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 
 @cache
 def switches() -> frozenset[str]:
-    """Return the names of all role inputs and site variables of type bool."""
+    """Return the names of all role inputs and site variables whose type is bool."""
     specs = [site_words(), *(argument_spec(role) for role in set(role_of().values()))]
     return frozenset(name for spec in specs for name, option in spec.items() if option.get("type") == "bool")
 
@@ -69,10 +72,10 @@ VARIABLE_UNREAD = ProblemKind(
 
 
 def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield inputs of roles that are set for hosts without the role.
+    """Yield a problem for each role input that is set on hosts which do not have the role.
 
-    A value that every host without the role has is no problem: it is set for all hosts. `raw` are the variables of all
-    hosts as written.
+    If all hosts without the role have the input, it was set for all hosts, and is no problem. `raw` is {host: its
+    variables as written}.
     """
     for function in functions().values():
         readers = model.groups[function.name]
@@ -95,7 +98,10 @@ def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 def without_used_names(
     problems: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model
 ) -> Iterator[Problem]:
-    """Yield problems without those of unknown names that a template of the site uses: these are the site's own."""
+    """Yield the problems without those of unknown variables that a template of the site uses: these are the site's own.
+
+    `raw` is {host: its variables as written}.
+    """
     for problem in problems:
         hosts = problem.hosts if problem.code == VARIABLE_SUSPECT.code else ()
         if not any(_is_used(raw[host], model.names[host] - project_variables(), problem.variable) for host in hosts):
@@ -103,7 +109,10 @@ def without_used_names(
 
 
 def role_mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield mappings with the name of a function or a role: inputs are separate variables (kafka_heap)."""
+    """Yield a problem for each dict with the name of a function or role, such as `kafka: {heap: 4g}`.
+
+    Inputs are separate variables (kafka_heap), so nothing reads such a dict. `raw` is {host: its variables as written}.
+    """
     known = {*functions(), *role_of().values(), *(function.prefix for function in functions().values())}
     known -= site_words().keys()
     for host in model.function_hosts:
@@ -118,7 +127,10 @@ def role_mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 
 
 def _is_used(raw: Mapping[str, Any], names: frozenset[str], name: str) -> bool:
-    """Tell whether a template in one of the site's variables uses a variable of the host."""
+    """Tell whether a template in one of the variables `names` of a host uses the variable `name`.
+
+    `raw` are the host's variables as written.
+    """
     pattern = re.compile(rf"\b{re.escape(name)}\b")
     others = names & raw.keys() - {name, *RUN_VARIABLES}
     return any(pattern.search(text) for other in others for text in texts(raw[other]))

@@ -34,7 +34,10 @@ CERTIFICATE_DAYS_RENEW = CERTIFICATE_DAYS.variant(
 
 
 def at_set_variable(problem: Problem, standing: Standing) -> Problem:
-    """Return a problem at the variable that the site sets, where the project's default sets the other one."""
+    """Return a problem of two variables at the variable that the site sets, if the project sets the other one.
+
+    Other problems are returned unchanged. `standing` knows the variables of each host.
+    """
     if problem.code == LISTENER_PORT.code:
         return _port(problem, standing.raw(problem.hosts[0]))
     if problem.code == CERTIFICATE_DAYS.code:
@@ -47,9 +50,9 @@ def at_set_variable(problem: Problem, standing: Standing) -> Problem:
 
 
 def with_observers(found: Sequence[Problem], standing: Standing, model: Model) -> list[Problem]:
-    """Return problems, with one of zookeeper_observers for those of the groups that the project derives from it.
+    """Return the problems, with one of zookeeper_observers in place of those of the groups derived from it.
 
-    A site that sets zookeeper_groups itself gets the problems of the groups.
+    If the site itself sets zookeeper_groups, the problems stay at that variable.
     """
     shapes = [problem for problem in found if problem.code in ("ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES")]
     raw = standing.raw(shapes[0].hosts[0]) if shapes else {}
@@ -59,13 +62,13 @@ def with_observers(found: Sequence[Problem], standing: Standing, model: Model) -
 
 
 def _is_set(raw: Mapping[str, Any], name: str) -> bool:
-    """Tell whether the site sets a variable of a host, instead of the project."""
+    """Tell whether the site, and not the project, sets a variable of a host; `raw` are the variables as written."""
     file = file_of(raw.get(name))
     return name in raw and not (file and file.startswith(str(FOLDER)))
 
 
 def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
-    """Return the problem of two listeners with one port at the port that the site sets."""
+    """Return the problem of two listeners with one port at client_port or replication_port, whichever the site sets."""
     is_ours = problem.variable == "kafka_listeners[REPLICATION]" and problem.details["other"] == "CLIENT"
     ports = [
         name
@@ -78,7 +81,7 @@ def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
 
 
 def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
-    """Return the problem of an untrusted CA at the CA that signs, if the site sets that and not the trusted CAs."""
+    """Return the problem of an untrusted CA at infra_authority, if the site sets that variable, not infra_trusted."""
     if _is_set(raw, "infra_trusted") or not _is_set(raw, "infra_authority"):
         return problem
     return AUTHORITY_NONE_UNTRUSTED.instead_of(
@@ -87,7 +90,10 @@ def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
 
 
 def _database_port(problem: Problem, standing: Standing, server: str, port: str) -> Problem:
-    """Return the problem of a job's database port at the server, if only the host of the server sets another port."""
+    """Return the problem of a job's database port at the server, if only the server's host sets another port.
+
+    `server` is that host and `port` its port.
+    """
     host = problem.hosts[0]
     own, used = standing.raw(host).get("postgresql_port"), standing.on(host, "spark_job_jobs")
     if str(own) != str(problem.value) or "postgresql_port" not in used:
@@ -98,7 +104,7 @@ def _database_port(problem: Problem, standing: Standing, server: str, port: str)
 
 
 def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:
-    """Return CERTIFICATE_DAYS at pki_renew_days, if the site sets that and not pki_days."""
+    """Return CERTIFICATE_DAYS at pki_renew_days, if the site sets this variable and not pki_days."""
     if _is_set(raw, "pki_days") or not _is_set(raw, "pki_renew_days"):
         return problem
     return CERTIFICATE_DAYS_RENEW.instead_of(

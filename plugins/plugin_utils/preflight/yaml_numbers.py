@@ -34,7 +34,7 @@ def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _numbers(place: str, value: Any) -> Iterator[tuple[str, int, str]]:
-    """Yield (place, number, text) of such numbers inside a value."""
+    """Yield (place, number, text in the file) of each number inside `value` that YAML reads in base 8 or 60."""
     if isinstance(value, int):
         text = "" if isinstance(value, bool) else _text(*written_at(value))
         if text and (":" in text or int(text) != value):
@@ -49,7 +49,7 @@ def _numbers(place: str, value: Any) -> Iterator[tuple[str, int, str]]:
 
 
 def _text(path: str | None, line: int | None, column: int | None) -> str:
-    """Return the text at a position of a file if it is such a number, else ''."""
+    """Return the number at this position of a file as written, if it may be one of base 8 or 60; else ''."""
     lines = _lines(path) if path and line and column else ()
     match = OTHER_BASE.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
     return match[0] if match else ""
@@ -57,7 +57,7 @@ def _text(path: str | None, line: int | None, column: int | None) -> str:
 
 @cache
 def _lines(path: str) -> tuple[str, ...]:
-    """Return the lines of a file of variables; none if it cannot be read or is encrypted."""
+    """Return the lines of a file; () if it cannot be read as text."""
     try:
         return tuple(Path(path).read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError):
