@@ -35,7 +35,7 @@ USER_RIGHTS = ("CONNECT", "TEMPORARY")
 
 @cache
 def definitions(version: str) -> dict[str, dict[str, Any]]:
-    """Return the settings of a major version, by name; those of the nearest known version if it is not known."""
+    """Return {setting name: spec} of a PostgreSQL major version, or of the nearest version with a definitions file."""
     known = {int(file.stem.partition("-")[2]): file for file in FOLDER.glob("postgresql-*.json")}
     number = int(version) if VERSION.fullmatch(version) else max(known)
     nearest = min(known, key=lambda other: (abs(other - number), other))
@@ -44,26 +44,32 @@ def definitions(version: str) -> dict[str, dict[str, Any]]:
 
 
 def version_of(declared: Any, release: str) -> str:
-    """Return the major version of a host: the declared one, else that of its release, '' if that is not known."""
+    """Return the PostgreSQL major version of a host: `declared`, or else the version that its OS release has.
+
+    `release` is named as in RELEASES, such as "debian 12". Returns '' if the release is not in RELEASES.
+    """
     return str(declared or RELEASES.get(release, ""))
 
 
 def text_of(value: Any) -> str:
-    """Return a value as postgresql.conf has it, without quotes."""
+    """Return a value as text in the syntax of postgresql.conf, without quotes: on or off, lists joined with commas."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return ",".join(map(text_of, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def config_lines(settings: Mapping[str, Any]) -> list[str]:
-    """Return the lines of postgresql.conf, sorted; settings that are null are skipped."""
+    """Return the sorted lines `name = 'value'` of postgresql.conf; settings that are None are skipped."""
     texts = {name: text_of(value) for name, value in settings.items() if value is not None}
     escaped = {name: text.replace("\\", "\\\\").replace("'", "''") for name, text in texts.items()}
     return [f"{name} = '{text}'" for name, text in sorted(escaped.items())]
 
 
 def restart_lines(settings: Mapping[str, Any], version: str | int) -> list[str]:
-    """Return the lines of settings that require a restart, by the server's list; those of extensions do not."""
+    """Return the lines of postgresql.conf for the settings that take effect only at a restart of this version.
+
+    The server's own list of settings decides. Settings of extensions are not in that list, so they are not returned.
+    """
     known = {name.lower(): spec for name, spec in definitions(str(version)).items()}
     at_start = {
         name: value for name, value in settings.items() if known.get(name.lower(), {}).get("context") == "postmaster"
@@ -72,9 +78,9 @@ def restart_lines(settings: Mapping[str, Any], version: str | int) -> list[str]:
 
 
 def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
-    """Return a line of pg_hba.conf for each address from which a user may log in.
+    """Return the lines of pg_hba.conf: one for each user and each address from which this user may log in.
 
-    `sources` are the addresses of users without `from`. Raises ValueError for an invalid address.
+    `sources` are the addresses for users without the key `from`. Raises ValueError for an invalid address.
     """
     return [
         f"hostssl {quoted(user['database'])} {quoted(user['name'])} {network(source)} scram-sha-256"
@@ -84,7 +90,10 @@ def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
 
 
 def network(source: Any) -> IPv4Network | IPv6Network:
-    """Return an address or a subnet as a network. Raises ValueError if it is neither, or has a zone of one host."""
+    """Return an address or subnet, given as text, as an IP network.
+
+    Raises ValueError if the text is neither, or if it names a zone (fe80::1%eth0), which differs on each host.
+    """
     parsed = ip_network(str(source))
     if "%" in str(source):
         raise ValueError(f"{source!r} contains a zone, which has another meaning on each host")
@@ -92,17 +101,21 @@ def network(source: Any) -> IPv4Network | IPv6Network:
 
 
 def is_owner(user: User) -> bool:
-    """Tell whether a user owns the database; `owner` may also be a text such as yes."""
+    """Tell whether an entry of postgresql_users has `owner` set to true; the value may be a bool or a text as 'yes'."""
     return bool(boolean(user.get("owner") or False, strict=False))
 
 
 def quoted(name: str) -> str:
-    """Return a name in double quotes for SQL and pg_hba.conf; it may contain any character."""
+    """Return an SQL identifier in double quotes, for SQL and pg_hba.conf; double quotes inside it are doubled."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
 def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
-    """Return the hash that PostgreSQL stores (RFC 5802), so that the password itself is never sent to the server."""
+    """Return the SCRAM-SHA-256 hash of a password as PostgreSQL stores it (RFC 5802).
+
+    The client computes it, so that the password itself is never sent to the server. `rounds` is the number of
+    iterations.
+    """
     prepared = password if password.isascii() else unicodedata.normalize("NFKC", password)
     salted = hashlib.pbkdf2_hmac("sha256", prepared.encode(), salt, rounds)
     client = hmac.digest(salted, b"Client Key", "sha256")
@@ -112,15 +125,16 @@ def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
 
 
 def matches(stored: str | None, password: str) -> bool:
-    """Tell whether the hash that a server stores is that of a password."""
+    """Tell whether `stored`, the hash that the server has for a user, is the SCRAM hash of this password."""
     match = SCRAM.fullmatch(stored or "")
     return match is not None and scram_hash(password, base64.b64decode(match[2]), int(match[1])) == stored
 
 
 def plan(users: Sequence[User], state: State) -> dict[str, list[Any]]:
-    """Return what to create or change: `users` {name, hash}, `databases` {name, owner}, and `rights` (statements).
+    """Return what must change on a server, as a dict.
 
-    `state` is {} if the server has not been asked.
+    Its keys are `users`, a list of {name, hash} to create or change, `databases`, a list of {name, owner}, and
+    `rights`, a list of SQL statements. `state` is the server's present state, {} if it has not been read.
     """
     existing, databases = state.get("users") or {}, state.get("databases") or {}
     changed = [
@@ -140,9 +154,10 @@ def plan(users: Sequence[User], state: State) -> dict[str, list[Any]]:
 
 
 def _rights(database: str, users: Sequence[User], held: Sequence[str] | None) -> list[str]:
-    """Return the statements that grant the declared rights of a database, and revoke those of PUBLIC.
+    """Return the SQL statements that grant the users of a database their rights, and revoke those of PUBLIC.
 
-    `held` are its rights, None if the database is new: PUBLIC may then connect to it.
+    `held` are the rights that exist, such as "PUBLIC CONNECT". None means that the database is new, so PUBLIC has
+    rights.
     """
     existing = {"PUBLIC CONNECT", "PUBLIC TEMPORARY"} if held is None else {*held}
     statements = []

@@ -17,9 +17,10 @@ TIME = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, 
 
 
 def expected_value(spec: Mapping[str, Any], text: str) -> str:
-    """Return what the server expects instead of a value, '' if it accepts the value or only the server can tell.
+    """Return what the server expects instead of the value `text`, such as "on or off"; '' if it accepts the value.
 
-    `spec` is that of `plugins/definitions/generated/postgresql-<version>.json`: type, unit, min and max, values.
+    Also returns '' if only the server can decide. `spec` is the setting's entry in
+    plugins/definitions/generated/postgresql-<version>.json: type, unit, min, max, values.
     """
     if spec["type"] == "bool":
         return "" if text.lower() in SWITCH else "on or off"
@@ -31,7 +32,10 @@ def expected_value(spec: Mapping[str, Any], text: str) -> str:
 
 
 def amount(spec: Mapping[str, Any], text: str) -> float | None:
-    """Return a number in the setting's own unit; None if the text is no number or has an unknown unit."""
+    """Return the number in `text`, converted to the unit of the setting's `spec`.
+
+    Returns None if the text is not a number, or has a unit that the setting does not accept.
+    """
     match = NUMBER.fullmatch(text.strip())
     number = _number(match[1], whole=spec["type"] == "integer") if match else None
     if not match or number is None or not match[2]:
@@ -45,7 +49,10 @@ def amount(spec: Mapping[str, Any], text: str) -> float | None:
 
 
 def in_bytes(spec: Mapping[str, Any], text: str) -> int | None:
-    """Return a size in bytes; a number without a unit is in the setting's own unit. None if it is no size."""
+    """Return the size in `text` as bytes; a number without a unit has the unit of the setting's `spec`.
+
+    Returns None if the text is not a number, or if the setting is not a size.
+    """
     own_unit, number = str(spec.get("unit") or ""), amount(spec, text)
     base = own_unit.lstrip("0123456789")
     if number is None or base not in MEMORY:
@@ -70,7 +77,10 @@ def _expected_number(spec: Mapping[str, Any], text: str) -> str:
 
 
 def _number(text: str, whole: bool) -> float | None:
-    """Return the value of a number; an integer may be hexadecimal, and is octal if it begins with 0."""
+    """Return the number that a text means to PostgreSQL; None if it is invalid.
+
+    A `whole` number may be hexadecimal (0x1F), and is octal if it begins with 0.
+    """
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.lstrip("+"))
     try:
         if digits.lower().startswith("0x"):

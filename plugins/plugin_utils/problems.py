@@ -17,13 +17,13 @@ FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  #
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: its place, what is wrong, and how to correct it.
+    """One problem of an inventory or host: where it is, what is wrong, and how to correct it.
 
-    `hosts` is empty for the inventory as a whole. `variable` may continue into the value: `kafka_config[acks]`.
-    A `value` of None is not printed. A warning does not stop the run.
+    `hosts` is empty for the inventory as a whole. `variable` may continue into the value: `kafka_config[acks]`. A
+    `value` of None is not printed. A warning does not stop the run.
 
-    Create one with a `ProblemKind`. `message` and `advice` are for people, and are only printed: code that decides
-    by a problem reads `code`, `hosts`, `variable`, `value` and `details`.
+    Create a problem with a `ProblemKind`. `message` and `advice` are for people, and are only printed: code that
+    handles problems reads `code`, `hosts`, `variable`, `value` and `details`.
     """
 
     hosts: tuple[str, ...]
@@ -39,18 +39,21 @@ class Problem:
     """The values of the placeholders of message and advice, by name; more for code that decides by them."""
 
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """Return `owner/variable`: the group that sets it, else the host, or the group that its hosts are."""
+        """Return the place of the problem as `owner/variable`.
+
+        The owner is the group that sets the value, else the host or the group with exactly these hosts. `groups` is
+        {group: hosts}.
+        """
         owner = f"group {self.group}" if self.group else place(self.hosts, groups)
         return "/".join(part for part in (owner, self.variable) if part)
 
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """One kind of problem: its code and the templates of its message and advice.
+    """One kind of problem: its code, and the templates of its message (what is wrong) and advice (what to do).
 
-    `message` is what is wrong, `advice` what to do. Both are `str.format` templates whose placeholders are the
-    details of a problem; lists and tuples are joined by commas. Each code has one ProblemKind, beside the rule that
-    reports it; `variant` is for a case that needs another text.
+    The templates are for `str.format`; their placeholders are the details of a problem, and lists are joined by commas.
+    Each code has one ProblemKind, next to the rule that reports it; `variant` makes one with another text.
     """
 
     code: str
@@ -71,7 +74,10 @@ class ProblemKind:
         value: Any = None,
         **details: Any,
     ) -> Problem:
-        """Return a problem of this kind that replaces another one: its place and details, where none are given."""
+        """Return a problem of this kind that replaces `problem`.
+
+        It takes over the place, value and details of `problem`, unless other ones are passed.
+        """
         return self.problem(
             problem.hosts if hosts is None else hosts,
             problem.variable if variable is None else variable,
@@ -91,7 +97,10 @@ class ProblemKind:
         warning: bool | None = None,
         **details: Any,
     ) -> Problem:
-        """Return a problem of this kind; `warning` overrides the kind's own. Raises KeyError if a detail is missing."""
+        """Return a problem of this kind; `details` fill the placeholders of its message and advice.
+
+        `warning` overrides that of the kind. Raises KeyError if the detail for a placeholder is missing.
+        """
         texts = {name: _joined(detail) for name, detail in details.items()}
         return Problem(
             tuple(hosts),
@@ -111,7 +120,10 @@ def _joined(detail: Any) -> Any:
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return the name of a host, the name of the group (or two groups) with exactly these hosts, or a list."""
+    """Return a short name for these hosts: a host, the group or two groups with exactly these hosts, or a list.
+
+    `groups` is {group: hosts}. Returns '' without hosts.
+    """
     if len(hosts) < 2:
         return hosts[0] if hosts else ""
     all_hosts = set(hosts)
@@ -128,9 +140,10 @@ def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Return each problem once, with all hosts that have it; problems that differ in the host's name only count as one.
+    """Return the problems without repetitions, each with all hosts that have it.
 
-    The host's name is then replaced by OWN_NAME, as an inventory would write it.
+    Problems whose texts differ only in the host's own name become one; OWN_NAME, the template of that name, replaces
+    it.
     """
     hosts: dict[Problem, list[str]] = defaultdict(list)
     for problem in problems:
@@ -141,7 +154,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _merged_by_name(problems: Sequence[Problem]) -> list[Problem]:
-    """Return once the problems that differ in the host's own name only, with OWN_NAME in its place."""
+    """Return the problems, with those that differ only in the host's own name merged into one with OWN_NAME."""
     nameless = [_without_name(problem) for problem in problems]
     hosts: dict[Problem, list[str]] = defaultdict(list)
     for problem, same in zip(problems, nameless, strict=True):
@@ -155,7 +168,10 @@ def _merged_by_name(problems: Sequence[Problem]) -> list[Problem]:
 
 
 def _without_name(problem: Problem) -> Problem | None:
-    """Return a problem of one host with OWN_NAME for the host's name; None if its texts do not contain the name."""
+    """Return a problem of a single host with OWN_NAME in place of the host's name.
+
+    Returns None if the problem has several hosts, or if its texts do not contain the name.
+    """
     if len(problem.hosts) != 1:
         return None
     name = re.compile(rf"(?<![\w.-]){re.escape(problem.hosts[0])}(?![\w-])")
@@ -165,13 +181,16 @@ def _without_name(problem: Problem) -> Problem | None:
 
 
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
-    """Return `CODE where = value: message; advice`."""
+    """Return a problem as one line: `CODE where = value: message; advice`; `groups` is {group: hosts}."""
     value = "" if problem.value is None else f" = {problem.value}"
     return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}; {problem.advice}"
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return all errors by host and then all warnings, each under a headline with their number; '' without any."""
+    """Return the printed report: all errors and then all warnings, each grouped by host under a headline.
+
+    `groups` is {group: hosts}. Returns '' if there are no problems.
+    """
     merged_problems = merged(problems)
     errors, warnings = [p for p in merged_problems if not p.warning], [p for p in merged_problems if p.warning]
     lines = []
@@ -183,12 +202,15 @@ def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> 
 
 
 def count(things: Sequence[object], noun: str) -> str:
-    """Return `1 mistake`, `2 mistakes`."""
+    """Return the number of things with a noun in singular or plural, such as `1 mistake` or `2 mistakes`."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the lines of problems below the names of their places."""
+    """Return the report's lines: the name of each host or group, followed by the lines of its problems, indented.
+
+    `groups` is {group: hosts}.
+    """
     places: dict[str, list[str]] = defaultdict(list)
     for problem in problems:
         name = place(problem.hosts, groups)
@@ -202,7 +224,10 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
 
 
 def as_json(problems: Iterable[Problem], **more: Any) -> str:
-    """Return one line of JSON: {"errors": [{code, hosts, group, variable, value, ...}], "warnings": [...], ...}."""
+    """Return the problems as one line of JSON: {"errors": [...], "warnings": [...]}, each entry with the keys FIELDS.
+
+    `more` are further keys of the JSON object.
+    """
     rows: dict[str, list[dict[str, Any]]] = {"errors": [], "warnings": []}
     for problem in sorted(merged(problems), key=lambda p: (p.hosts, p.variable, p.code)):
         row = {name: getattr(problem, name) for name in FIELDS}

@@ -25,9 +25,10 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 @cache
 def program(name: str) -> bytes:
-    """Return a zip file that Python runs: it calls `main` of a module below module_utils, such as kafka.reassign.timer.
+    """Return the bytes of a zip file that Python can run: it calls `main` of one module below module_utils.
 
-    The same sources make the same bytes on any machine. Raises ValueError if the program would need Ansible.
+    `name` is the module, such as kafka.reassign.timer. The same sources give the same bytes on any machine. Raises
+    ValueError if the module, or one that it imports, imports Ansible.
     """
     module = f"{PACKAGE}.{name}"
     packages = PACKAGE.split(".")
@@ -43,7 +44,10 @@ def program(name: str) -> bytes:
 
 
 def _sources(module: str) -> dict[str, str]:
-    """Return the texts of a module and of everything that it imports of the collection, by path in the archive."""
+    """Return {path in the archive: source text} of a module and of all modules of the collection that it imports.
+
+    Raises ValueError if one of these imports Ansible.
+    """
     texts: dict[str, str] = {}
     pending, seen = [module], set[str]()
     while pending:
@@ -72,7 +76,7 @@ def _sources(module: str) -> dict[str, str]:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a module imports, those inside functions included."""
+    """Yield the full name of everything that a parsed module imports, also inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -16,14 +16,14 @@ OF_BROKERS, OF_CLIENTS = "group.coordinator.rebalance.protocols", "group.protoco
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text of a properties file: lists joined with commas, booleans in lower case."""
+    """Return a value as text in a .properties file: lists joined with commas, booleans as true or false."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(text_of(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def span(spec: Spec) -> str:
-    """Return the range of a number for a message, with a space in front; '' without a range."""
+    """Return the valid range of a number as text, such as " from 1 to 9", with a blank in front; '' without a range."""
     low, high = spec.get("min"), spec.get("max")
     if low is None and high is None:
         return ""
@@ -32,7 +32,7 @@ def span(spec: Spec) -> str:
 
 
 def number_fault(spec: Spec, text: str) -> str | None:
-    """Return what is wrong with a number, as text, of the type and range of a spec; None if it is valid."""
+    """Return why `text` is not a number of the type and range in `spec`; None if it is valid."""
     whole = spec["type"] in WIDTHS
     message = f"not a {'whole ' if whole else ''}number{span(spec)}"
     if not re.fullmatch(r"[+-]?[0-9]+" if whole else r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
@@ -49,7 +49,7 @@ def number_fault(spec: Spec, text: str) -> str | None:
 
 
 def fault(spec: Spec, value: Any) -> str | None:
-    """Return what is wrong with a value; None if the product accepts it."""
+    """Return why a value does not match the `spec` of its property, as text; None if it matches."""
     if isinstance(value, Mapping):
         return "a mapping instead of one value"
     text, kind = text_of(value), spec["type"]
@@ -73,7 +73,10 @@ def fault(spec: Spec, value: Any) -> str | None:
 
 
 def with_zookeeper(section: str, name: str, value: Any) -> str | None:
-    """Return what is wrong with a value that Kafka accepts only with KRaft; None if it works with ZooKeeper."""
+    """Return why Kafka rejects or ignores a value unless it runs with KRaft; None if it works with ZooKeeper.
+
+    `section` is the kind of process that has the property `name`: broker, consumer or client.
+    """
     items = [item.strip() for item in text_of(value).split(",")]
     if section == "broker" and name == OF_BROKERS:
         if CLASSIC not in items:

@@ -29,7 +29,7 @@ TYPES = {"int": "a whole number", "bool": "true or false", "list": "a list", "di
 
 @dataclass(frozen=True)
 class Refusal:
-    """One error of an input: its place, and the kind and the details of its problem.
+    """One error in a role input: its place, and the kind and details of the problem to report.
 
     The detail `failure` is `type`, `choice`, `keys` or '' (any other error).
     """
@@ -44,9 +44,9 @@ _CACHE: dict[Hashable, list[Refusal]] = {}
 
 
 def refusals(role: str, name: str, given: Mapping[str, Any]) -> list[Refusal]:
-    """Return the errors of an input; `given` is {} if the input is not set.
+    """Return the errors of one input against the argument spec of its role, "site" for site variables.
 
-    In a list of dicts the place names the entry.
+    `given` is {name: value}, or {} if the input is not set. In a list of dicts, the place of an error names the entry.
     """
     key = (role, name, repr(given))
     if key not in _CACHE:
@@ -73,7 +73,10 @@ def _refusals(role: str, name: str, given: Mapping[str, Any]) -> Iterator[Refusa
 
 
 def _read(place: str, errors: list[str], name: str) -> Iterator[Refusal]:
-    """Yield the errors of one place: the unknown keys, with the nearest valid key, and the missing ones last."""
+    """Yield the Refusal for each message of Ansible's validator in `errors`, unknown and missing keys last.
+
+    `place` is where the errors are, `name` the input. An unknown key is shown with the most similar valid key.
+    """
     unknown, missing = list[str](), list[str]()
     for text in errors:
         if match := UNKNOWN.fullmatch(text):
@@ -93,7 +96,7 @@ def _read(place: str, errors: list[str], name: str) -> Iterator[Refusal]:
 
 
 def _with_nearest(key: str, valid: list[str], name: str) -> str:
-    """Return an unknown key of an input, with the valid key that is nearest to it."""
+    """Return an unknown key of the input `name`, with the most similar of the `valid` keys as a suggestion."""
     near = nearest(key.rpartition(".")[2], valid)
     short = key.removeprefix(f"{name}.")
     return f"{short} (did you mean {near}?)" if near else short

@@ -41,7 +41,7 @@ VARIABLES = re.compile(r"(-[bCDJKkv]*e|--e[a-z-]*=?)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Run:
-    """A run that holds a lock, as people see it; `mark` identifies it."""
+    """A playbook run that holds a lock, described for people; `mark` is the random text that identifies the run."""
 
     user: str
     pid: int
@@ -51,13 +51,16 @@ class Run:
     mark: str
 
     def __str__(self) -> str:
-        """Return user, control node, time, pid and command."""
+        """Return the run for a message: user, control node, start time, pid and command."""
         return f"{self.user} on control node {self.node} since {self.since}, pid {self.pid}: {self.command}"
 
 
 @dataclass
 class Keeper:
-    """The state of the main process of a run; workers inherit it."""
+    """The lock state of a run's main process; forked workers inherit it.
+
+    `sender` is the end of the socket pair to which workers send open lock files.
+    """
 
     mark: str = ""
     sender: socket.socket | None = None
@@ -69,7 +72,7 @@ _KEEPER = Keeper()
 
 
 def prepare() -> None:
-    """Create the socket that keeps locks. Call it in the main process of the run, before its first task."""
+    """Create the socket pair that keeps this run's locks; call it in the run's main process before its first task."""
     if _KEEPER.sender is None:
         _KEEPER.sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         _KEEPER.mark = f"{os.getpid()} {secrets.token_hex(8)}"
@@ -84,7 +87,7 @@ def _leave_to_the_parent() -> None:
 
 
 def usual_folder() -> Path:
-    """Return the default folder, the same for all users: one in which every user may create files."""
+    """Return the default folder of the lock files: a folder, the same for all users, where each may create files."""
     folders = (Path(name) for name in FOLDERS)
     return next((path for path in folders if path.is_dir() and path.stat().st_mode & OPEN_TO_ALL == OPEN_TO_ALL),
                 Path(FOLDERS[-1]))  # fmt: skip
@@ -106,9 +109,9 @@ RUN_LOCKED = ProblemKind(
 
 
 def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
-    """Lock these hosts ({host: address}) until this run ends; return the problem if one cannot be locked.
+    """Lock these hosts, {host: address}, until this run ends; return [] or the problem that prevents it.
 
-    Then no host is locked. `folder` is the folder of the lock files, '' for the default.
+    Either all hosts are locked, or none. `folder` holds the lock files, '' is the default folder.
     """
     place = Path(folder) if folder else usual_folder()
     try:
@@ -126,9 +129,9 @@ def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
 
 
 def take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
-    """Lock all of these addresses, or none; return the first that another run holds, and that run.
+    """Lock all of these addresses or none; return None, or (address, run) of the first lock that another run holds.
 
-    Locks that this run already holds stay. Raises OSError.
+    Locks that this run already holds stay. Raises OSError if a lock file cannot be opened or locked.
     """
     if _KEEPER.sender is None:
         raise RuntimeError("run_lock.prepare was not called in the process of the run")
@@ -166,14 +169,17 @@ def _take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
 
 
 def _keep(files: Sequence[int]) -> None:
-    """Send open files to the main process of the run, which keeps them. Raises OSError."""
+    """Send open lock files to the socket of the run's main process, which keeps the locks. Raises OSError."""
     assert _KEEPER.sender is not None
     for start in range(0, len(files), AT_ONCE):
         socket.send_fds(_KEEPER.sender, [b"."], list(files[start : start + AT_ONCE]), socket.MSG_DONTWAIT)
 
 
 def opened(path: Path) -> int:
-    """Open a lock file; create it, writable for all users, if it is missing. Raises OSError."""
+    """Open a lock file and return its file descriptor; a missing file is created, writable for all users.
+
+    Raises OSError if the file cannot be opened or is not a regular file.
+    """
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         file = os.open(path, flags)
@@ -194,7 +200,10 @@ def opened(path: Path) -> int:
 
 
 def read(file: int) -> Run:
-    """Return the run that a lock file describes, without unprintable characters: any user may write to the file."""
+    """Return the run that an open lock file describes; `file` is a file descriptor.
+
+    Any user may write to the file: unprintable characters are replaced, and invalid contents give an unknown run.
+    """
     try:
         content = json.loads(os.pread(file, 65536, 0))
         user, command, since, node, mark = (
@@ -211,14 +220,14 @@ def _printable(value: object) -> str:
 
 
 def this_run() -> Run:
-    """Return the description of this run for other runs."""
+    """Return the description of this run that its lock files contain."""
     pid = int(_KEEPER.mark.partition(" ")[0] or os.getpid())
     since = datetime.now().astimezone().isoformat(" ", "seconds")
     return Run(user(), pid, _printable(command_line(sys.argv)), since, platform.node(), _KEEPER.mark)
 
 
 def user() -> str:
-    """Return the user of this run, and the user that used sudo."""
+    """Return the name of the user of this run, with the user that called sudo, if any."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
@@ -228,7 +237,10 @@ def user() -> str:
 
 
 def command_line(arguments: Iterable[str]) -> str:
-    """Return a command as typed, without the values of variables; names of variable files (@) stay."""
+    """Return a command as typed, with `...` instead of the values of variables (-e), which may be passwords.
+
+    Names of variable files (-e @file) are kept.
+    """
     words, hidden = list[str](), False
     for argument in arguments:
         option = VARIABLES.fullmatch(argument)
@@ -243,7 +255,7 @@ def command_line(arguments: Iterable[str]) -> str:
 
 
 def _is_alive(run: Run) -> bool:
-    """Tell whether a run is alive; a run of another machine counts as alive."""
+    """Tell whether the process of a run is still alive; a run on another control node counts as alive."""
     if run.node != platform.node():
         return bool(run.mark)
     try:

@@ -35,9 +35,9 @@ BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*
 
 
 def is_secret(path: str, text: str) -> bool:
-    """Tell whether a text is a secret by its place, such as `kafka_config[ssl.key.password]`.
+    """Tell whether the text at a place such as `kafka_config[ssl.key.password]` is a secret.
 
-    Every text in `vault` is one, and every JAAS text that has options.
+    The name at the end of `path` decides. Every text inside `vault` is secret, and every JAAS text that has options.
     """
     if path.partition("[")[0] == "vault":
         return True
@@ -55,9 +55,9 @@ def _named(name: str) -> bool:
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield (place, text) of the texts and numbers inside a value.
+    """Yield (place, text) for each text or number inside `value`, whose own place is `path`.
 
-    Plain texts of a list are yielded in `vault` only: elsewhere a key marks a secret.
+    Plain texts in a list are yielded only inside `vault`: elsewhere a secret is recognized by the key that holds it.
     """
     if isinstance(value, str):
         yield path, value  # the object itself: Ansible's tags have its origin
@@ -74,5 +74,5 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def has_secret(settings: Mapping[str, Any]) -> bool:
-    """Tell whether the settings of a file may contain a secret, by their places, or by a hint in a name or text."""
+    """Tell whether a file with these settings may contain a secret, by the names and texts of its settings."""
     return any(is_secret(path, text) or HINT.search(f"{path}={text}") for path, text in texts("", settings))

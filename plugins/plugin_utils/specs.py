@@ -15,7 +15,7 @@ WORDS_PATH = Path(__file__).resolve().parents[1] / "definitions" / "site.yml"
 
 @cache
 def argument_spec(role: str) -> dict[str, Any]:
-    """Return the options of a role's main entry point."""
+    """Return {input name: spec} from the argument spec of a role (its main entry point)."""
     with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
         options: dict[str, Any] = yaml_load(stream)["argument_specs"]["main"]["options"]
     return options
@@ -23,7 +23,7 @@ def argument_spec(role: str) -> dict[str, Any]:
 
 @cache
 def site_words() -> dict[str, Any]:
-    """Return the options of the site variables (plugins/definitions/site.yml)."""
+    """Return {variable name: spec} of the site variables, from plugins/definitions/site.yml."""
     with WORDS_PATH.open(encoding="utf-8") as stream:
         words: dict[str, Any] = yaml_load(stream)
     return words
@@ -31,9 +31,9 @@ def site_words() -> dict[str, Any]:
 
 @cache
 def role_of() -> dict[str, str]:
-    """Return the role of each input, by the name of the input, for all roles of the collection.
+    """Return {input name: role} for all inputs of all roles of the collection.
 
-    Raises ValueError if two roles have the same input.
+    Raises ValueError if two roles have an input of the same name.
     """
     roles: dict[str, str] = {}
     for role in sorted(path.parents[1].name for path in ROLES_PATH.glob("*/meta/argument_specs.yml")):
@@ -45,9 +45,9 @@ def role_of() -> dict[str, str]:
 
 
 def role_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return an input of a role: the value in the host's variables, else the default of the role.
+    """Return the value of a role input of one host, or the default of the role if the host does not set it.
 
-    Raises ValueError if no role has the input.
+    `values` are the variables of the host. Raises ValueError if no role has an input of this name.
     """
     value, role = values.get(name), role_of().get(name)
     if role is None:

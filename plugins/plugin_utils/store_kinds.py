@@ -9,10 +9,10 @@ DERIVED_BY_ZOOKEEPER = (".jks", ".pem", ".p12", ".bcfks")
 
 
 def kind_of(path: str) -> str:
-    """Return PKCS12, JKS, BCFKS or PEM; PEM files may have any name."""
+    """Return the type of a key store or trust store by its file name: PKCS12, JKS, BCFKS, or PEM for other names."""
     return next((kind for extension, kind in KINDS_BY_EXTENSION.items() if path.endswith(extension)), "PEM")
 
 
 def zookeeper_store_type(path: str) -> str | None:
-    """Return the store type that ZooKeeper must be given, or None if it derives it from the name itself."""
+    """Return the store type to set in zoo.cfg for this path; None if ZooKeeper derives the type from the file name."""
     return None if path.endswith(DERIVED_BY_ZOOKEEPER) else kind_of(path)

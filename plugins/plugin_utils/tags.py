@@ -12,9 +12,10 @@ ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 
 
 def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
-    """Return a warning for each tag option that no task has: Ansible would silently skip everything.
+    """Return a warning for each of --tags and --skip-tags that names a tag which no task of this project has.
 
-    It is a warning, since plays of a site itself may have tags of their own.
+    `run` and `skip` are the values of these options. A run with such a tag would silently skip all tasks. It is only a
+    warning, since plays of a site may have other tags. Also warns of `--skip-tags model`, which has no effect.
     """
     skip = list(skip)
     unknown_by_option = {
@@ -30,5 +31,5 @@ def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
 
 
 def only_preflight(run: Iterable[str]) -> bool:
-    """Tell whether --tags selected phases of preflight and nothing else."""
+    """Tell whether --tags (`run`) selects phases of preflight and nothing else."""
     return bool({*run}) and {*run} <= PREFLIGHT_TAGS

@@ -24,17 +24,17 @@ USER_WITHOUT_PASSWORD = re.compile(r"(\S+) of kafka_users has no password")
 
 
 def failure_details(error: str) -> dict[str, Any]:
-    """Return the details of the problem of a template that fails with an error.
+    """Return the details of the problem of a failed template, read from the text of Ansible's exception.
 
-    - `error`: its first line;
+    - `error`: first line of the text;
     - `undefined`: the names of undefined variables;
     - `missing_keys`: the keys that a value does not have;
     - `is_recursive`: whether the template depends on itself;
     - `plugin`: the filter or lookup that failed, or '';
     - `unknown_host`: a host that is not in the inventory, or '';
-    - `unknown_user`: (variable, user, users that it has), or ();
+    - `unknown_user`: (variable, user, users that the variable has), or ();
     - `user_without_password`: a user of kafka_users, or '';
-    - `failure`: `type` if a value has another type than its user requires, or ''.
+    - `failure`: `type` if a value has the wrong type, or ''.
     """
     line = error.splitlines()[0].rstrip(".") if error else ""
     plugin, host = PLUGIN.search(line), UNKNOWN_HOST.fullmatch(line)

@@ -14,7 +14,10 @@ UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
 
 @cache
 def undeclared(text: str) -> frozenset[str] | None:
-    """Return the variables that a template names; None if its value may depend on more."""
+    """Return the names of the variables that a Jinja template uses.
+
+    Returns None if its value may depend on more (a lookup, the time, any variable), or if its syntax is invalid.
+    """
     try:
         names = {node.name for node in Environment().parse(text).find_all(nodes.Name)}
     except TemplateSyntaxError:
@@ -23,7 +26,7 @@ def undeclared(text: str) -> frozenset[str] | None:
 
 
 def templates(value: Any) -> Iterator[str]:
-    """Yield every text inside a value that contains a template."""
+    """Yield every text inside `value`, keys of dicts included, that contains a template."""
     if isinstance(value, str):
         if "{{" in value or "{%" in value:
             yield value
@@ -37,7 +40,7 @@ def templates(value: Any) -> Iterator[str]:
 
 
 def encrypted(value: Any) -> Iterator[Any]:
-    """Yield the texts of a value that are encrypted with !vault; Ansible decrypts each at its first use."""
+    """Yield the texts inside `value` that are encrypted with !vault; Ansible decrypts each at its first use."""
     if type(value).__name__ == "EncryptedString":
         yield value
     elif isinstance(value, Mapping):

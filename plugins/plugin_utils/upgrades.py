@@ -44,7 +44,10 @@ WIDTH = 116
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """A change of a property: `yours` are the site's variables that set it, `ours` is whether the role sets it."""
+    """A change of a property between two versions, and who sets this property.
+
+    `yours` are the variables of the site that set it; `ours` is whether the role sets it.
+    """
 
     change: Change
     yours: tuple[str, ...] = ()
@@ -52,15 +55,15 @@ class PropertyChange:
 
     @property
     def idle(self) -> bool:
-        """Whether it has no effect here: another default of a property that is set."""
+        """Whether the change has no effect here: only the default differs, and the site or the role sets a value."""
         return self.change.kind == "default" and bool(self.yours or self.ours)
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Hosts that run another version than the declared one, and the changed properties.
+    """The upgrade of some hosts from the running version `before` to the declared version `after` of a product.
 
-    `unknown` are versions without definitions.
+    `properties` are the properties that change. `unknown` are those of the two versions that have no definitions.
     """
 
     product: str
@@ -72,9 +75,9 @@ class Upgrade:
 
 
 def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgrade]:
-    """Return the upgrade of each product and pair of versions; [] if all hosts run their declared versions.
+    """Return one Upgrade for each product and pair of versions; [] if all hosts run their declared versions.
 
-    `probes` holds the results of host_probe; a host without one, or without an installed version, is in no pair.
+    `probes` is {host: result of the module host_probe}. A host is skipped if it has no result or no installed version.
     """
     hosts_of: dict[tuple[str, str, str], list[str]] = {}
     for product in SECTIONS:
@@ -89,7 +92,7 @@ def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgr
 
 
 def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence[str]) -> Upgrade:
-    """Return the upgrade of these hosts."""
+    """Return the upgrade of these hosts to the version `after`, with the properties that change."""
     then, now = sections_of(product, before), sections_of(product, after)
     if then is None or now is None:
         unknown = tuple(version for version, known in ((before, then), (after, now)) if known is None)
@@ -106,7 +109,10 @@ def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence
 
 
 def settings(model: Model, machines: Sequence[Machine]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return {section: {property: {variable: value}}} of the site; None removes the role's value."""
+    """Return {section: {property: {variable: value}}} of the properties that the site sets on these hosts.
+
+    A value of None removes the value that the role sets.
+    """
     values: dict[str, dict[str, dict[str, Any]]] = {}
     for machine in machines:
         for section, variables in VARIABLES.items():
@@ -132,14 +138,17 @@ def _topics(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
 
 @cache
 def own_settings(product: str) -> frozenset[str]:
-    """Return the properties that the role of a product sets."""
+    """Return the names of the properties that the role of a product (kafka or zookeeper) itself sets."""
     text = (ROLES_PATH / product / OURS[product]).read_text(encoding="utf-8")
     mappings = (value for value in yaml.safe_load(text).values() if isinstance(value, dict))
     return frozenset(str(name) for mapping in mappings for name in mapping)
 
 
 def lines(found: Sequence[Upgrade], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the printed lines: a headline for each pair of versions, and its changed properties."""
+    """Return the text to print, as lines: a headline for each upgrade, and the properties that change.
+
+    `groups` is {group: hosts}.
+    """
     return [text for item in found for text in _lines_of(item, groups)]
 
 
@@ -203,7 +212,7 @@ def _wrapped(head: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def rows(found: Sequence[Upgrade]) -> list[dict[str, Any]]:
-    """Return the upgrades for programs, as JSON has them."""
+    """Return the upgrades as dicts for JSON; `changes` of a property is false if the change has no effect here."""
     return [
         {
             "product": item.product,

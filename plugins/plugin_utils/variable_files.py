@@ -14,7 +14,11 @@ SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 
 
 def faults(folder: Path, names: Collection[str], loader: Any) -> Iterator[str]:
-    """Yield `file:line: what is wrong; what to do` of each; `names` are the groups and hosts. Skips encrypted files."""
+    """Yield an error for each file in group_vars and host_vars of the inventory `folder` that Ansible cannot parse.
+
+    Each error is `file:line: what is wrong; what to do`. `names` are the groups and hosts of the inventory, `loader` is
+    Ansible's DataLoader. Files that are encrypted as a whole are skipped.
+    """
     for kind in ("group_vars", "host_vars"):
         for place in sorted((folder / kind).glob("[!.]*")):
             if (place.name if place.is_dir() else place.stem) in names:
@@ -43,7 +47,10 @@ def _faults(file: Path, loader: Any) -> Iterator[str]:
 
 
 def _first(file: Path, key: str, where: Any) -> int | None:
-    """Return the last line above with the same key and indentation; None if there is none."""
+    """Return the line number of the earlier entry with the same key, for a key that is set twice in a YAML file.
+
+    `where` is the position of the second entry. Returns None if no earlier line has the key at the same indentation.
+    """
     line, column = (getattr(where, name, None) for name in ("line_num", "col_num"))
     begin = re.compile(rf" {{{(column or 1) - 1}}}['\"]?{re.escape(key)}['\"]?\s*:")
     above = file.read_text(encoding="utf-8", errors="replace").splitlines()[: (line or 1) - 1]

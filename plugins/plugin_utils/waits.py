@@ -21,16 +21,19 @@ Printer = Callable[[str], object]
 
 
 def printer(task: Any, variables: Mapping[str, Any] | None) -> Printer:
-    """Return a function that prints text for a task on a host."""
+    """Return a function that prints a text with the names of the host and the task in front.
+
+    `task` is Ansible's task, `variables` are those of the host.
+    """
     host = (variables or {}).get("inventory_hostname", "")
     return lambda words: Display().display(f"{host}: {task.name}: {words}")
 
 
 def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line: Printer) -> dict[str, Any]:
-    """Call a waiting module again and again until its wait is over; return its last result.
+    """Call a module that waits, again and again until its wait is over; print what it waits for after each call.
 
-    The result has `changed` set if any part changed something. `ask` calls the module with further options; what it
-    returns as `waiting` is printed (module_utils/waits.py).
+    A module cannot print while it runs, so each call waits for INTERVAL seconds at most. `ask` calls the module with
+    extra options. Returns the last result, with `changed` set if any call changed something.
     """
     started, changed = time.monotonic(), False
     result = ask({"pause": int(INTERVAL)})
@@ -44,7 +47,10 @@ def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line
 
 @contextmanager
 def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
-    """Print what is waited for while a module runs that does not report it."""
+    """Print `what` and the elapsed seconds every INTERVAL seconds while the block runs.
+
+    Used for modules that do not report what they wait for.
+    """
     ended, started = threading.Event(), time.monotonic()
 
     def tick() -> None:
@@ -61,9 +67,9 @@ def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
 
 
 def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run the module of a RunsHere in parts: the `run` of an action whose module returns `waiting`.
+    """The method `run` of an action whose module returns `waiting`: calls the module until its wait is over.
 
-    As an async job of Ansible it runs once for the whole wait, since no process would call it for the next part.
+    As an async job of Ansible, the module runs once for the whole wait: no process is left that could call it again.
     """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
     if self._task.async_val:
@@ -78,7 +84,10 @@ def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | 
 
 
 def run_with_plan(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]:
-    """Run the module of a RunsHere in parts, and print its plan first."""
+    """Call the module of an action until its wait is over, print its `plan` first, and show its `notes` as warnings.
+
+    Returns the last result of the module, with the printed plan.
+    """
     variables, printed = task_vars or {}, dict[str, Any]()
 
     def module(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +104,10 @@ def run_with_plan(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]
 
 
 def run_reporting(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
-    """Return the `run` of an action whose module does not report its wait; `waited_for` names it from the options."""
+    """Return a method `run` for an action whose module does not report its wait: prints it every INTERVAL seconds.
+
+    `waited_for` returns the text to print from the options of the module.
+    """
 
     def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
