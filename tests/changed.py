@@ -42,7 +42,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"roles/(\w+)/(?:README|meta).*", ("unit/test_role_docs", "model/test_fitting*", "model/test_types")),
     (r"roles/(\w+)/.*", (r"render/test_\1*", "render/test_base")),
     (
-        r"groups/(\w+)\.yml",
+        r"functions/(\w+)\.yml",
         (r"render/test_\1*", "unit/test_functions", "model/test_new_function", "model/test_mistakes"),
     ),
     (r"playbooks/.*", ("render/test_typed", "render/test_run_lock", "render/test_silent_hosts")),

@@ -27,7 +27,7 @@ SHARED = r"\.ci/.*|Makefile|requirements.*|pyproject\.toml|ansible\.cfg|tests/(r
 INPUTS = {
     "spark": r"spark_jobs/.*|packaging/.*|tests/spark/.*|tests/bench_jobs_programs\.py",
     "lab": r"lab/.*|molecule/.*|inventories/lab.*|plugins/module_utils/(tls|zookeeper)/.*|tests/(lab|faults)/.*|"
-    r"playbooks/.*|roles/.*|groups/.*|plugins/.*|spark_jobs/.*|packaging/.*",
+    r"playbooks/.*|roles/.*|functions/.*|plugins/.*|spark_jobs/.*|packaging/.*",
 }
 
 

@@ -10,9 +10,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import CERTIFICATE_UNSIGNED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.pki import Pki
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, count, line, merged
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 

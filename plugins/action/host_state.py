@@ -8,7 +8,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_reporting
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_reporting
 
 VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 

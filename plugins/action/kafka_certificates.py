@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_reporting
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_reporting
 
 
 class ActionModule(ActionBase):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_in_parts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_in_parts
 
 
 class ActionModule(AsksKafka):

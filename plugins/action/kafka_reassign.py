@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import run_with_plan
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_with_plan
 
 
 class ActionModule(AsksKafka):

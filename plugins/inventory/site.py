@@ -25,7 +25,7 @@ short_description: Read a YAML inventory, and add the variables that derive the 
 description:
   - Reads a YAML inventory, and adds the variables of this collection that derive the inputs of roles from the facts of
     the inventory. A file without groups does that for the hosts of other sources (INI, dynamic).
-  - The added variables are those of C(groups/*.yml) of this collection. They are set on the group C(all), unless a
+  - The added variables are those of C(functions/*.yml) of this collection. They are set on the group C(all), unless a
     source sets them there. So a value of the site overrides them, in any group, for any host, in any file of
     group_vars and host_vars.
   - C(ansible-inventory --host) shows the resulting variables of a host.
@@ -63,7 +63,7 @@ PARTS = ("hosts", "children", "vars")
 # Variables that this plugin has set are recorded at the group (LAID), so that a second file of the same site does not
 # take them for the site's. The inventory object cannot hold them: each file gets another one (a wrapper of Ansible's).
 NOTHING = object()
-# Contents of groups/*.yml and of shared files, by path and modification time; several inventories of one process use
+# Contents of functions/*.yml and of shared files, by path and modification time; several inventories of one process use
 # the same files, and nothing modifies the contents.
 CACHE: dict[tuple[str, int], Any] = {}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-# Options of a module that waits, set by its action (plugin_utils/waits.py).
+# Options of a module that waits, set by its action (plugin_utils/wait_lines.py).
 OPTIONS: dict[str, Any] = {"pause": {"type": "int", "default": 0}, "waited": {"type": "dict", "default": {}}}
 TICK = 0.2
 SILENT = 60.0

@@ -20,7 +20,7 @@ description:
   - Fails, like M(millrace.kafka.preflight), if several inventories are given, or if the inventory does not use the
     plugin P(millrace.kafka.site#inventory).
   - Runs on the control node and changes nothing; use C(run_once). No connection is needed. Hosts of the play that have
-    no function (C(groups/*.yml)) are ignored.
+    no function (C(functions/*.yml)) are ignored.
   - "If the variable C(check_output) is V(json), prints one line of JSON in place of the page. Unknown values are null.
     The keys are:"
   - C(healthy); C(problems), as on the page; C(not_checked), the number of hosts by function that C(--limit) excluded.

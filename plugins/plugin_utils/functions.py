@@ -1,4 +1,4 @@
-"""Reads the functions that a host can have: groups/<name>.yml describes one, the group of that name gives it."""
+"""Reads the functions that a host can have: functions/<name>.yml describes one, the group of that name gives it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ INPUTS = ("roles", "heaps", "open_files", "identity", "jvm", "java", "archives",
 CLIENT_SOURCES = ("client", "admin")
 # Keys whose values are templates, computed for each host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports", "connects")
-FOLDER = Path(__file__).resolve().parents[2] / "groups"
+FOLDER = Path(__file__).resolve().parents[2] / "functions"
 
 
 @dataclass(frozen=True)
 class Function:
-    """The contents of one file groups/<name>.yml: roles of the hosts in this group, and variables for every host."""
+    """The contents of one file functions/<name>.yml: roles of the hosts in this group, and variables for every host."""
 
     name: str
     order: int = 0
@@ -72,7 +72,7 @@ class Function:
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
-    """Return {name: Function} for all files groups/*.yml, sorted by `order` and then by name; `all` is the first.
+    """Return {name: Function} for all files functions/*.yml, sorted by `order` and then by name; `all` is the first.
 
     `load` reads one file, by default as plain YAML; pass the method of Ansible's loader if templates are to be
     computed. Raises ValueError if a file is not a valid function.
@@ -121,7 +121,7 @@ def _place(file: Path) -> str:
 
 
 def _key_errors(data: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield an error for each invalid key or value in the contents of a file groups/*.yml."""
+    """Yield an error for each invalid key or value in the contents of a file functions/*.yml."""
     known = [key.name for key in fields(Function) if key.name != "name"]
     for key in data:
         if key not in known:
@@ -153,12 +153,12 @@ def _read_once() -> dict[str, Function]:
 
 @cache
 def project_variables() -> frozenset[str]:
-    """Return the names of the variables that the files groups/*.yml set for every host."""
+    """Return the names of the variables that the files functions/*.yml set for every host."""
     return frozenset(name for function in _read_once().values() for name in function.variables)
 
 
 def project_value(name: str) -> Any:
-    """Return the value that groups/*.yml set for a variable, with its templates as text; None if they do not set it."""
+    """Return the value that functions/*.yml set for a variable, with its templates as text; None if they do not set it."""
     return next((function.variables[name] for function in _read_once().values() if name in function.variables), None)
 
 
@@ -194,7 +194,7 @@ def variables(known: Mapping[str, Function]) -> dict[str, Any]:
         repeated = sorted(values.keys() & function.variables.keys())
         if repeated:
             setters = ", ".join(name for name, other in known.items() if repeated[0] in other.variables)
-            raise ValueError(f"groups/*.yml: {repeated[0]} is set in {setters}; set it once, in all.yml")
+            raise ValueError(f"functions/*.yml: {repeated[0]} is set in {setters}; set it once, in all.yml")
         values |= function.variables
     for kind in KINDS:
         values[f"function_{kind}"] = {

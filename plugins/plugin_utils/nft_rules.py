@@ -63,7 +63,7 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
     for rule in ports:
         unknown = [name for name in rule["from"] if name not in known]
         if unknown:
-            place = f"groups/{rule['function']}.yml: " if "function" in rule else ""
+            place = f"functions/{rule['function']}.yml: " if "function" in rule else ""
             raise ValueError(f"{place}{unknown_source(unknown[0], rule['port'], known)}")
         if rule["port"]:
             sources = [source for name in rule["from"] for source in known[name]]

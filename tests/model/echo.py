@@ -82,18 +82,18 @@ def forget() -> None:
 @contextmanager
 def installed(folder: Path, **changed: Any) -> Iterator[None]:
     """Put the function and its role beside those of today, in a folder."""
-    for kind, source in (("groups", functions.FOLDER), ("roles", specs.ROLES_PATH)):
+    for kind, source in (("functions", functions.FOLDER), ("roles", specs.ROLES_PATH)):
         (folder / kind).mkdir()
         for path in source.iterdir():
             (folder / kind / path.name).symlink_to(path)
-    (folder / "groups" / "echo.yml").write_text(yaml.safe_dump({**FUNCTION, **changed}))
+    (folder / "functions" / "echo.yml").write_text(yaml.safe_dump({**FUNCTION, **changed}))
     meta = folder / "roles" / "echo_server" / "meta"
     meta.mkdir(parents=True)
     (meta / "argument_specs.yml").write_text(yaml.safe_dump({"argument_specs": {"main": {"options": OPTIONS}}}))
     with pytest.MonkeyPatch.context() as patch:
         for module in (functions, specs):
             patch.setattr(module, "ROLES_PATH", folder / "roles")
-        patch.setattr(functions, "FOLDER", folder / "groups")
+        patch.setattr(functions, "FOLDER", folder / "functions")
         forget()
         try:
             yield

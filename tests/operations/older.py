@@ -15,7 +15,7 @@ PINNED = {"inter.broker.protocol.version": "3.8"}
 
 def versions() -> dict[str, str]:
     """Return what the product installs of itself."""
-    said = yaml.safe_load((ROOT / "groups" / "all.yml").read_text())["variables"]["product_versions"]
+    said = yaml.safe_load((ROOT / "functions" / "all.yml").read_text())["variables"]["product_versions"]
     return {product: said[product] for product in OLDER}
 
 
@@ -25,8 +25,8 @@ def archives(folder: Path) -> Path:
     Raises CalledProcessError where they cannot be built.
     """
     shutil.copytree(ROOT / "packaging", folder / "packaging")
-    (folder / "groups").mkdir()
-    shutil.copy(ROOT / "groups" / "all.yml", folder / "groups")
+    (folder / "functions").mkdir()
+    shutil.copy(ROOT / "functions" / "all.yml", folder / "functions")
     for product, version in versions().items():
         pom = folder / "packaging" / product / "pom.xml"
         text, wanted = pom.read_text(), f"<{product}.version>{OLDER[product]}<"

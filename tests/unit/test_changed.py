@@ -16,7 +16,7 @@ import pytest
         ("roles/kafka/templates/server.properties.j2", "render/test_kafka"),
         ("roles/kafka/files/hand_over.py", "unit/test_hand_over"),
         ("roles/base/tasks/main.yml", "render/test_base"),
-        ("groups/zookeeper.yml", "render/test_zookeeper"),
+        ("functions/zookeeper.yml", "render/test_zookeeper"),
         ("playbooks/restart.yml", "render/test_restart"),
         ("spark_jobs/src/millrace_jobs/jobs/relay.py", "spark/test_relay"),
         ("docs/errors.md", "model/test_mistakes"),

@@ -78,7 +78,7 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
         "README.md",
         "docs",
         "execution-environment.yml",
-        "groups",
+        "functions",
         "meta",
         "playbooks",
         "plugins",

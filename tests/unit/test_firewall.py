@@ -72,7 +72,7 @@ def test_rules_name_addresses() -> None:
 
 
 def test_a_name_that_is_no_function() -> None:
-    said = r"groups/echo\.yml: from = kafkas: unknown source of port 9: neither .*; did you mean kafka\?"
+    said = r"functions/echo\.yml: from = kafkas: unknown source of port 9: neither .*; did you mean kafka\?"
     with pytest.raises(ValueError, match=said):
         rules([{"port": 9, "from": ["client", "kafkas"], "function": "echo"}], KNOWN)
     with pytest.raises(ValueError, match=r"^from = nobody: .*; use admin, client, kafka, zookeeper"):

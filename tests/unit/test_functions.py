@@ -1,4 +1,4 @@
-"""What groups/*.yml may say, and what is said of one that is wrong; which role has an input."""
+"""What functions/*.yml may say, and what is said of one that is wrong; which role has an input."""
 
 from pathlib import Path
 
@@ -13,30 +13,30 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
     [
         (
             "roles: [base, konnect]",
-            r"groups/echo\.yml: roles = konnect: roles/konnect/meta/.* does not exist; create the role",
+            r"functions/echo\.yml: roles = konnect: roles/konnect/meta/.* does not exist; create the role",
         ),
-        ("roles: [base, kafkas]", r"groups/echo\.yml: roles = kafkas: .*; did you mean kafka\?"),
-        ("ordr: 1", r"groups/echo\.yml: ordr: unknown key; did you mean order\?"),
-        ("frobnicate: 1", r"groups/echo\.yml: frobnicate: unknown key; use order, roles"),
-        ("name: other", r"groups/echo\.yml: name: unknown key;"),
-        ("order: late", r"groups/echo\.yml: order = late: not a whole number; set"),
-        ("heaps: echo_heap", r"groups/echo\.yml: heaps = echo_heap: not a list of names; write it as \[echo_heap\]"),
+        ("roles: [base, kafkas]", r"functions/echo\.yml: roles = kafkas: .*; did you mean kafka\?"),
+        ("ordr: 1", r"functions/echo\.yml: ordr: unknown key; did you mean order\?"),
+        ("frobnicate: 1", r"functions/echo\.yml: frobnicate: unknown key; use order, roles"),
+        ("name: other", r"functions/echo\.yml: name: unknown key;"),
+        ("order: late", r"functions/echo\.yml: order = late: not a whole number; set"),
+        ("heaps: echo_heap", r"functions/echo\.yml: heaps = echo_heap: not a list of names; write it as \[echo_heap\]"),
         (
             "prefix: [a]",
-            r"groups/echo\.yml: prefix = \['a'\]: not text; set what the names of its inputs begin with, like",
+            r"functions/echo\.yml: prefix = \['a'\]: not text; set what the names of its inputs begin with, like",
         ),
-        ("variables: [a]", r"groups/echo\.yml: variables: not a mapping; write each"),
+        ("variables: [a]", r"functions/echo\.yml: variables: not a mapping; write each"),
         (
             "ports: [{port: 7, from: [konnect]}]",
-            r"groups/echo\.yml: from = konnect: .* port 7: neither .*; use",
+            r"functions/echo\.yml: from = konnect: .* port 7: neither .*; use",
         ),
-        ("[1]", r"groups/echo\.yml: contains no keys; write them"),
+        ("[1]", r"functions/echo\.yml: contains no keys; write them"),
     ],
 )
 def test_a_file_that_is_wrong_is_named(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "FOLDER", tmp_path / "groups")
-    (tmp_path / "groups").mkdir()
-    (tmp_path / "groups" / "echo.yml").write_text(f"{text}\n")
+    monkeypatch.setattr(functions, "FOLDER", tmp_path / "functions")
+    (tmp_path / "functions").mkdir()
+    (tmp_path / "functions" / "echo.yml").write_text(f"{text}\n")
     with pytest.raises(ValueError, match=said):
         functions.read()
 

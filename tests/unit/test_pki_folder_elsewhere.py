@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, ZOOKEEPER, run, said, snapshot
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import exists
 
 NOBODY = 65534

@@ -128,9 +128,9 @@ def test_a_readme_without_marks(tmp_path: Path) -> None:
 
 
 def test_defaults_that_have_no_effect_on_a_site_say_so() -> None:
-    """Where groups/*.yml say a word, who changes the role's default changes nothing for any site."""
+    """Where functions/*.yml say a word, who changes the role's default changes nothing for any site."""
     said: set[str] = set()
-    for file in (ROOT / "groups").glob("*.yml"):
+    for file in (ROOT / "functions").glob("*.yml"):
         said |= yaml.safe_load(file.read_text()).get("variables", {}).keys()
     lines = re.findall(r"^(?:# )?(\w+):(?=\s)(.*)$", "\n".join(map(defaults_text, ROLES)), re.MULTILINE)
     assert len(lines) > 100

@@ -10,7 +10,7 @@ from unit.pki_folder import BROKER, run, said, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.endpoints import broker_endpoints, zookeeper_endpoints
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState
 
 STORE = "/etc/kafka/tls/ca.pem"
 HOSTS = ("dc1-kafka1", "dc1-kafka2")

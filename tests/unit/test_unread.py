@@ -40,7 +40,7 @@ def unread(names: list[str], texts: dict[str, str]) -> list[str]:
 
 def test_every_input_of_a_role_is_read() -> None:
     """The role pki hands its inputs to a module, which has them without their prefix."""
-    texts = readers("roles", "plugins", "playbooks", "groups")
+    texts = readers("roles", "plugins", "playbooks", "functions")
     missing = unread([name for role in ROLES for name in argument_spec(role)], texts)
     assert [name for name in missing if not name.startswith("pki_") or unread([name[4:]], texts)] == []
 
@@ -57,7 +57,7 @@ def test_everything_that_a_role_computes_is_read() -> None:
 
 def test_every_word_of_a_site_is_read() -> None:
     words = [name for name in site_words() if not name.startswith("ansible_")]  # Ansible itself reads these
-    assert unread(words, readers("roles", "plugins", "playbooks", "groups", "lab")) == []
+    assert unread(words, readers("roles", "plugins", "playbooks", "functions", "lab")) == []
 
 
 def test_every_word_that_a_playbook_has_a_default_for_is_described_with_it() -> None:

@@ -1,4 +1,4 @@
-"""What versions there are is said in groups/all.yml (product_versions).
+"""What versions there are is said in functions/all.yml (product_versions).
 
 Whatever else has to name one says the same.
 """
@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import host_f
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import DEAD_LETTERS, MORE_TOPICS, TOPICS
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "groups" / "all.yml"
+SOURCE = ROOT / "functions" / "all.yml"
 VERSIONS: dict[str, Any] = yaml.safe_load(SOURCE.read_text())["variables"]["product_versions"]
 NAMESPACE = "{http://maven.apache.org/POM/4.0.0}"
 
@@ -97,7 +97,7 @@ SAID = [
 
 @pytest.mark.parametrize(("file", "name", "found", "wanted"), SAID, ids=[f"{file} {name}" for file, name, *_ in SAID])
 def test_a_file_says_what_is_installed(file: str, name: str, found: str, wanted: str) -> None:
-    assert found == wanted, f"{file}: {name} is {found}; product_versions of groups/all.yml says {wanted}"
+    assert found == wanted, f"{file}: {name} is {found}; product_versions of functions/all.yml says {wanted}"
 
 
 def test_names_of_archives() -> None:
@@ -107,7 +107,7 @@ def test_names_of_archives() -> None:
         f"millrace_jobs-{VERSIONS['jobs']}-py3-none-any.whl",
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
-    }, "tests/made_archives.py: CHECKSUMS; product_versions of groups/all.yml says otherwise"
+    }, "tests/made_archives.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
 
 
 def test_default_topics_of_jobs() -> None:

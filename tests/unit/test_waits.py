@@ -13,8 +13,8 @@ import pytest
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
-from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import reported_wait, wait_in_parts
+from ansible_collections.millrace.kafka.plugins.plugin_utils import wait_lines
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import reported_wait, wait_in_parts
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = """
@@ -25,9 +25,9 @@ from ansible.plugins import loader
 
 loader.init_plugin_loader()
 warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
-from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
+from ansible_collections.millrace.kafka.plugins.plugin_utils import wait_lines
 
-waits.INTERVAL = 1.0
+wait_lines.INTERVAL = 1.0
 main()
 """
 """ansible-playbook whose parts of a wait take 1 s."""
@@ -121,7 +121,7 @@ def test_parts_end_with_the_last_answer() -> None:
 
 def test_what_a_module_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as it runs, and not when it has ended."""
-    monkeypatch.setattr(waits, "INTERVAL", 0.01)
+    monkeypatch.setattr(wait_lines, "INTERVAL", 0.01)
     told, third = list[str](), threading.Event()
 
     def tell(words: str) -> None:

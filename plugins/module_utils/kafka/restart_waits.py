@@ -1,6 +1,6 @@
 """The waits of a restart: until brokers may stop, and until the cluster is as healthy as before.
 
-The variable kafka_restart_timeout (groups/kafka.yml) limits each of them.
+The variable kafka_restart_timeout (functions/kafka.yml) limits each of them.
 """
 
 from __future__ import annotations

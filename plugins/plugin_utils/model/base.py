@@ -18,9 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
 
-# Layouts of one cluster over several datacenters.
-STRETCHED = ("stretch2", "stretch2_5", "stretch3")
-# Keys of groups/*.yml whose entries are checked.
+# Keys of functions/*.yml whose entries are checked.
 ENTRY_KINDS = ("ports", "mounts", "connects")
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
@@ -48,7 +46,7 @@ class Model:
     mistyped: tuple[Problem, ...] = ()
     """Problems of values that are not of their declared type."""
     function_entries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    """Entries of groups/*.yml for each host, by host, kind (one of ENTRY_KINDS) and function."""
+    """Entries of functions/*.yml for each host, by host, kind (one of ENTRY_KINDS) and function."""
 
     def _all(self, kind: type[AnyMachine], hosts: Iterable[str]) -> list[AnyMachine]:
         return [
@@ -135,7 +133,7 @@ class Model:
         return [name for function in self.functions_of(machine) for name in getattr(function, kind)]
 
     def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
-        """Return the (function, entry) pairs of a host for one `kind`, a key of groups/*.yml, as ports or mounts."""
+        """Return the (function, entry) pairs of a host for one `kind`, a key of functions/*.yml, as ports or mounts."""
         entries = self.function_entries.get(machine.name, {}).get(kind, {})
         by_function = [(function, entries.get(function.name)) for function in self.functions_of(machine)]
         return [

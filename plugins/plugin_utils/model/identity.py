@@ -178,7 +178,7 @@ def _without_function(model: Model, machine: Machine) -> Problem:
     """
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
     typos = {name: function for name in groups if (function := meant(name))}
-    # Not the variables that every host has from groups/*.yml.
+    # Not the variables that every host has from functions/*.yml.
     set_inputs = [
         (name, function) for function, name in inputs("identity") if name in machine.written - project_variables()
     ]

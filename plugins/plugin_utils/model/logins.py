@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 SHORTEST = 8
-# The principals that rules of groups/kafka.yml derive from the certificates of brokers and of the control node.
+# The principals that rules of functions/kafka.yml derive from the certificates of brokers and of the control node.
 OURS = ("User:admin", "User:kafka-broker")
 
 

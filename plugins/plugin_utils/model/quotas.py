@@ -1,25 +1,16 @@
-"""Checks quotas, and kafka_prune: what may be deleted because the inventory does not declare it."""
+"""Checks quotas: their limits, and the users and clients that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import (
-    any_declared,
-    topics_of_applications,
-)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
 
 LEAST_RATE = 1024  # bytes per second: a smaller rate is probably a number without its unit
 SHARE = "request_percentage"
-SCOPES = ("topics", "acls", "users", "quotas")
 
 QUOTA_ENTITY = ProblemKind(
     "QUOTA_ENTITY",
@@ -81,98 +72,3 @@ def users(model: Model) -> Iterator[Problem]:
             near = DEFAULT if plain.lower() == "default" else plain if plain in known else typo_of(plain, known)
             kind = QUOTA_UNKNOWN_USER_TYPO if near else QUOTA_UNKNOWN_USER
             yield kind.problem(names(model.brokers), f"{place}.user", name, warning=not near, near=near)
-
-
-PRUNE_LIMIT = ProblemKind(
-    "PRUNE_LIMIT",
-    "there is no limit: an incomplete list of declarations would delete everything else",
-    "set the largest number of deletions, as 20",
-)
-PRUNE_SCOPE = ProblemKind(
-    "PRUNE_SCOPE",
-    "a star is a wildcard only at the end of a name",
-    "write the prefix of the names, as orders-*",
-)
-PRUNE_SCOPE_ALL = PRUNE_SCOPE.variant(message="matches everything")
-PRUNE_SCOPE_NONE = PRUNE_SCOPE.variant(
-    message="nothing may be deleted", advice="name something in {scopes}, or remove kafka_prune"
-)
-PRUNE_SCOPE_TOPICS = PRUNE_SCOPE.variant(
-    message="kafka_topics declares no topics, so all of these would be deleted", advice="declare topics, or remove it"
-)
-PRUNE_SCOPE_PRINCIPAL = PRUNE_SCOPE.variant(
-    message="Kafka knows users only, and compares the whole text", advice="write it as User:{user}"
-)
-PRUNE_SCOPE_USER = PRUNE_SCOPE.variant(
-    message="users are named without User: here, so nothing would be deleted", advice="write it as {user}"
-)
-PRUNE_PROTECTED = ProblemKind(
-    "PRUNE_PROTECTED",
-    "matches {principal}, a super user, which is never deleted",
-    "write more of the names",
-)
-PRUNE_PROTECTED_INTERNAL = PRUNE_PROTECTED.variant(
-    message="topics of Kafka and of products, which are never deleted", advice="remove it"
-)
-PRUNE_PROTECTED_APPLICATION = PRUNE_PROTECTED.variant(
-    message="matches {topics}: the inventory does not declare them, so every run would delete them",
-    advice="write more of the names, or declare those to keep (manage: false)",
-)
-
-
-def prune(model: Model) -> Iterator[Problem]:
-    """Check that kafka_prune has a scope and a limit, and that its scope contains nothing that others need."""
-    hosts = names(model.brokers)
-    for broker in model.brokers[:1]:
-        entry = broker.inputs.mapping("kafka_prune")
-        scopes = {key: listed(entry.get(key)) for key in SCOPES if entry.get(key) is not None}
-        limit = entry.get("max_deletes")
-        if not any(scopes.values()):
-            if entry:
-                yield PRUNE_SCOPE_NONE.problem(hosts, "kafka_prune", scopes=SCOPES)
-            continue
-        if limit is None or (isinstance(limit, int) and limit < 1):
-            yield PRUNE_LIMIT.problem(hosts, "kafka_prune.max_deletes", limit)
-        if scopes.get("topics") and not model.cluster_entries("kafka_topics"):
-            yield PRUNE_SCOPE_TOPICS.problem(hosts, "kafka_prune.topics")
-        protected = {name for name, _ in super_users(broker)}
-        yield from _scopes(hosts, scopes, protected)
-        yield from _application_topics(model, scopes.get("topics", []))
-
-
-def _application_topics(model: Model, scope: list[str]) -> Iterator[Problem]:
-    """Check that no scope contains topics that applications create: they are not declared, and have to stay."""
-    known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
-    for name in (name for name in scope if not name.startswith("_") and name != "*"):
-        descriptions = dict.fromkeys(
-            topics[1]
-            for topics in topics_of_applications(model)
-            if _contains(name, topics[0]) and not any_declared(topics, known)
-        )
-        if descriptions:
-            hosts, text = names(model.brokers), ", and ".join(descriptions)
-            yield PRUNE_PROTECTED_APPLICATION.problem(hosts, "kafka_prune.topics", name, topics=text)
-
-
-def _contains(scope: str, name: str) -> bool:
-    """Tell whether a scope contains all topics of an application: a part of them may be intended."""
-    return scope == name or (scope.endswith("*") and name.removesuffix("*").startswith(scope[:-1]))
-
-
-def _scopes(hosts: tuple[str, ...], scopes: Mapping[str, list[str]], protected: set[str]) -> Iterator[Problem]:
-    for key, scope in scopes.items():
-        for name in scope:
-            place, prefix = f"kafka_prune.{key}", name.rstrip("*")
-            principal = name if key == "acls" else f"User:{name}"
-            if prefix in ("", "User:"):
-                yield PRUNE_SCOPE_ALL.problem(hosts, place, name)
-            elif any(character in name[:-1] + prefix for character in "*?["):
-                yield PRUNE_SCOPE.problem(hosts, place, name)
-            elif key == "topics" and name.startswith("_"):
-                yield PRUNE_PROTECTED_INTERNAL.problem(hosts, place, name)
-            elif key in ("users", "quotas") and name.startswith("User:"):
-                yield PRUNE_SCOPE_USER.problem(hosts, place, name, user=name.removeprefix("User:"))
-            elif key == "acls" and not name.startswith("User:"):
-                yield PRUNE_SCOPE_PRINCIPAL.problem(hosts, place, name, user=name)
-            elif key != "topics" and (matches := [user for user in sorted(protected) if in_scope(user, [principal])]):
-                yield PRUNE_PROTECTED.problem(hosts, place, name, principal=matches[0])

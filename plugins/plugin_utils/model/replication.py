@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import STRETCHED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import most_replicas
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import odd_racks, of_uneven_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole

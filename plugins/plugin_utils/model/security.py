@@ -17,7 +17,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 
 # org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
-CLIENTS, OF_CLIENTS = "clients", re.compile(r"(^|[,+])\s*OU=clients\s*([,+]|$)")  # groups/all.yml, roles/pki/README.md
+# As in functions/all.yml and roles/pki/README.md.
+CLIENTS, OF_CLIENTS = "clients", re.compile(r"(^|[,+])\s*OU=clients\s*([,+]|$)")
 PROVIDED = "let the role pki install it ({list}), or install it yourself"
 
 

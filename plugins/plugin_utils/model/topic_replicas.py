@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import STRETCHED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import (
     BALANCE,
     FACTORS_THAT_SURVIVE,

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import LAYOUTS, STRETCHED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# By layout: the number of datacenters with brokers, and of witnesses, which have only ZooKeeper servers.
-LAYOUTS = {"single": (1, 0), "stretch2": (2, 0), "stretch2_5": (2, 1), "stretch3": (3, 0)}
 DATACENTER_MISSING = ProblemKind(
     "DATACENTER_MISSING", "not declared", "set it for the inventory or for a group of hosts"
 )

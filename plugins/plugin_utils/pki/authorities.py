@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CERTIFICATE_KEY,
     CERTIFICATE_MISSING,
@@ -29,7 +30,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     pem,
     sign_authority,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, exists
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 

@@ -13,6 +13,7 @@ from cryptography import x509
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.authorities import authority
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CertificateError,
     CertificateSpec,
@@ -25,8 +26,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import r
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.inputs import CERTIFICATE_SOURCE, input_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import Authority
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import provided, requested, use_certificate
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.own import issue_if_due
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.renewal import issue_if_due
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.stores import keystore, truststore
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, exists
 

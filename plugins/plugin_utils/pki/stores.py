@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.authorities import CERTIFICATE_PASSPHRASE
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CertificateError,
     certificates_in,
@@ -19,7 +20,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     read,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import Authority, bundle, describe, pem
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import (
     CERTIFICATE_STEP,
     PLACEHOLDER,

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState, first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import CertificateError
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState, first_three
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 PLACEHOLDER = "(made by a real run)\n"

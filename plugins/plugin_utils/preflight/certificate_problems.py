@@ -11,12 +11,12 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.ca_replacement import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import (
     CERTIFICATE_UNSIGNED,
     CERTIFICATE_UNSIGNED_SEVERAL,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.pki import Pki
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import LAYOUTS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import (
     LAYOUT_DATACENTERS,
-    LAYOUTS,
     required_datacenters,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

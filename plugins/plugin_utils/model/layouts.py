@@ -1,0 +1,8 @@
+"""The layouts of a cluster. `layout` in plugins/definitions/site.yml has the same names as choices."""
+
+from __future__ import annotations
+
+# By layout: the number of datacenters with brokers, and of witnesses, which have only ZooKeeper servers.
+LAYOUTS = {"single": (1, 0), "stretch2": (2, 0), "stretch2_5": (2, 1), "stretch3": (3, 0)}
+# Layouts of one cluster over several datacenters.
+STRETCHED = ("stretch2", "stretch2_5", "stretch3")
