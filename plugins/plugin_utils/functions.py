@@ -158,7 +158,7 @@ def project_variables() -> frozenset[str]:
 
 
 def project_value(name: str) -> Any:
-    """Return the value that functions/*.yml set for a variable, with its templates as text; None if they do not set it."""
+    """Return the value that functions/*.yml set for a variable, with templates as text; None if they do not set it."""
     return next((function.variables[name] for function in _read_once().values() if name in function.variables), None)
 
 
