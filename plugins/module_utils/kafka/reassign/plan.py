@@ -1,4 +1,4 @@
-"""Computes the moves that a request needs, or the reasons to refuse it. Pure and deterministic."""
+"""Computes the moves of replicas that a request needs, or the reasons to refuse the request. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Wish:
-    """The requested change; one of these is set."""
+    """The requested change of where replicas are: one of its actions is set (`fewer_racks` is only an option)."""
 
     add: Sequence[int] = ()
     """Brokers that receive their share."""
@@ -41,13 +41,13 @@ class Wish:
 
     @property
     def leaving(self) -> set[int]:
-        """Return the brokers to empty."""
+        """Return the ids of the brokers that must hold no replica afterwards: those of `drain` and `replace`."""
         return {*self.drain, *self.replace}
 
 
 @dataclass(frozen=True)
 class Move:
-    """One partition that gets other replicas, or the same replicas in another order."""
+    """The change of one partition: its brokers before and after. A move may also only reorder the same brokers."""
 
     topic: str
     number: int
@@ -58,27 +58,27 @@ class Move:
 
     @property
     def place(self) -> Place:
-        """Return topic and number."""
+        """Return the partition as (topic, partition number)."""
         return self.topic, self.number
 
     @property
     def added(self) -> tuple[int, ...]:
-        """Return the brokers that receive a replica."""
+        """Return the ids of the brokers that receive a replica."""
         return tuple(broker for broker in self.after if broker not in self.before)
 
     @property
     def bytes(self) -> int:
-        """Return how many bytes are copied."""
+        """Return how many bytes are copied: the size of one replica times the number of added replicas."""
         return self.size * len(self.added)
 
     def __str__(self) -> str:
-        """Return topic-number, as in the broker's own logs."""
+        """Return the partition as topic-number, as orders-0 in the logs of brokers."""
         return f"{self.topic}-{self.number}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The moves, or the reasons to refuse the request; then there are no moves."""
+    """The result of planning: the moves and notes on them, or only the reasons why the request is refused."""
 
     moves: tuple[Move, ...] = ()
     refusals: tuple[str, ...] = ()
@@ -91,10 +91,10 @@ def plan(
     partitions: Sequence[Replicas],
     declared: Mapping[int, Rack] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan for a request.
+    """Compute the moves for a request.
 
-    `racks` has the rack of each broker that is up, `declared` that of each broker in the inventory, up or down. If
-    `declared` is not empty, nothing is moved to other brokers.
+    `racks` maps each broker that is up to its rack; `declared` does so for each broker in the inventory, up or down. If
+    `declared` is not empty, only its brokers receive replicas.
     """
     empty = [one for one in partitions if not one.brokers]
     partitions = sorted((one for one in partitions if one.brokers), key=lambda one: one.place)
@@ -133,13 +133,17 @@ def plan(
 
 
 def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place, int]]:
-    """Return each replica on brokers to empty, the largest first."""
+    """Return (partition, broker) for each replica on the brokers in `leaving`, the largest replica first."""
     replicas = [(place, broker) for place, brokers in layout.now.items() for broker in brokers if broker in leaving]
     return sorted(replicas, key=lambda one: (-layout.there[one[0]].size, one))
 
 
 def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]) -> None:
-    """Move all replicas from these brokers; each keeps its position in the list of replicas."""
+    """Move all replicas in `layout` from the brokers in `leaving` to others.
+
+    The new broker takes the old one's position in the partition's list, so the first one stays the preferred leader.
+    `wanted` maps each broker to the number of replicas that it should hold.
+    """
     for place, old in _largest_first(layout, leaving):
         at = layout.now[place].index(old)
         layout.remove(place, old)
@@ -150,7 +154,11 @@ def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]
 
 
 def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mapping[str, int]) -> None:
-    """Remove replicas of topics, or add some; the leader keeps its replica."""
+    """Add or remove replicas in `layout` until each topic of `factors` has that number of replicas per partition.
+
+    The preferred leader (the first broker) keeps its replica. `wanted` maps each broker to the number of replicas that
+    it should hold.
+    """
     for place, one in layout.there.items():
         factor = factors.get(one.topic, len(one.brokers))
         while len(layout.now[place]) > factor:
@@ -173,7 +181,11 @@ def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mappin
 def impossible(
     wish: Wish, racks: Mapping[int, Rack], stay: Mapping[int, Rack], partitions: Iterable[Replicas]
 ) -> list[str]:
-    """Return why a request is impossible: brokers are not registered, or there are too few of them."""
+    """Return the reasons why a request is impossible; [] if it is possible.
+
+    A broker is not registered (not in `racks`), a replacement already holds a replica, or too few brokers `stay` for
+    the number of replicas.
+    """
     held = Counter(broker for one in partitions for broker in one.brokers)
     reasons = [
         f"broker {broker} is not registered: nothing can be moved to it; start it (site.yml installs it)"
@@ -207,10 +219,10 @@ def impossible(
 
 
 def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[str]:
-    """Return refusals of moves to fewer racks, unless replicas are removed.
+    """Return refusals of moves that would lower the safety of a partition against the loss of a rack.
 
-    Moves that keep the number of replicas but put more of them into one rack are refused, too, because that rack's loss
-    would cost more replicas. A replica whose rack is unknown may have been in any rack.
+    Such a move puts the replicas into fewer racks (unless it removes replicas), or keeps their number but puts more of
+    them into one rack. A replica whose rack is unknown counts as in any rack.
     """
     gone: dict[Rack, list[Move]] = {}
     heaped: dict[tuple[Rack, int, int, Rack], list[Move]] = {}
@@ -236,14 +248,14 @@ def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[st
 
 
 def _still_uneven(layout: Layout, moves: Sequence[Move]) -> list[str]:
-    """Return a note on moved partitions that stay unevenly spread over racks."""
+    """Return a list with one note on moved partitions that are still not spread evenly over racks; [] if all are."""
     touched = {move.place for move in moves}
     uneven = [layout.there[place] for place in layout.now if place in touched and layout.uneven(layout.now[place])]
     return [f"{_named(uneven)} would still be uneven over racks: -e rebalance=true corrects that"] if uneven else []
 
 
 def _named(partitions: Sequence[Replicas] | Sequence[Move]) -> str:
-    """Return the number of partitions and the names of the first of them."""
+    """Return a text as `5 partitions (a-0, a-1, b-0, ...)`: their number, and the names of the first SHOWN."""
     count = len(partitions)
     names = ", ".join(f"{one.topic}-{one.number}" for one in partitions[:SHOWN])
     return f"{count} partition{'s' * (count > 1)} ({names}{', ...' if count > SHOWN else ''})"

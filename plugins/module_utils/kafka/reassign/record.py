@@ -1,6 +1,7 @@
-"""Stores the record of a run, by which an interrupted run is resumed or reverted: one file for each cluster and kind.
+"""Stores the record of a run in a file, so that an interrupted run can be resumed or reverted.
 
-A lock beside it lets one run on a host move replicas at a time.
+There is one file for each cluster and kind of run. A lock file beside it allows only one run on this host at a time to
+move replicas of that cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Record:
-    """A run that was started and has not ended; the fields are the keys of its file."""
+    """A run that was started and has not ended. The fields of this class are the keys of its JSON file."""
 
     asked: str
     """The request as on the command line."""
@@ -70,7 +71,7 @@ class Record:
 
     @property
     def typed(self) -> str:
-        """Return the command-line options that resume the run; a cancel needs no rate."""
+        """Return the options that resume this run on the command line, as `-e drain=3 -e rate=50MB`."""
         words = self.asked.split(" ")
         words += [f"lost={','.join(self.lost)}"] if self.lost else []
         words += ["fewer_racks=true"] if self.fewer_racks else []
@@ -78,19 +79,22 @@ class Record:
         return " ".join(f"-e {one}" for one in words)
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
-        """Return the record of the cancel that reverts these moves of the run."""
+        """Return the record of the cancel that moves these partitions back to their brokers before the run."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
         none: dict[str, Any] = {"leaving": (), "factors": {}, "timer": False, "fewer_racks": False}
         return replace(self, asked="cancel=true", moves=turned, back=True, **none)
 
 
 def path_of(cluster_id: str, folder: str = FOLDER, kind: str = MOVES) -> Path:
-    """Return the path of a cluster's record."""
+    """Return the path of the record file of a run of this `kind` on the cluster with this id."""
     return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
 
 def beside(path: Path) -> list[Record]:
-    """Return the records of the cluster's runs of other kinds. Raises ValueError, which names the file, OSError."""
+    """Return the records of runs of other kinds on the same cluster, given the path of this run's record.
+
+    Raises ValueError with the file's name if a record is damaged, OSError if a file cannot be read.
+    """
     records = []
     for other in sorted(path.parent.glob(f"*-{path.name.partition('-')[2]}")):
         try:
@@ -102,10 +106,11 @@ def beside(path: Path) -> list[Record]:
 
 @contextmanager
 def limits(path: Path) -> Iterator[list[Record]]:
-    """Yield the records of runs of other kinds, while no other run on this host sets or removes throttles.
+    """Yield the records of runs of other kinds, and keep other runs on this host from changing throttles meanwhile.
 
-    Without that lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
-    if another run does not release the lock, ValueError, OSError.
+    Without this lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
+    if another run does not release the lock within PATIENCE seconds, ValueError if a record is damaged, OSError if a
+    file cannot be read or written.
     """
     lock = path.with_name(f"limits-{path.name.partition('-')[2]}")
     with alone(lock, "a run that sets or removes throttles", wait=PATIENCE):
@@ -113,7 +118,10 @@ def limits(path: Path) -> Iterator[list[Record]]:
 
 
 def load(path: Path) -> Record | None:
-    """Return the record; None if no run was started, or it has ended. Raises ValueError, OSError."""
+    """Read a record; return None if there is no file, because no run was started or the last one has ended.
+
+    Raises ValueError if the content is damaged or of another version, OSError if the file cannot be read.
+    """
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         faults = record_schema.faults(fields)
@@ -131,7 +139,7 @@ def load(path: Path) -> Record | None:
 
 
 def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are missing in a record of the previous version, derived from its request."""
+    """Return {field: value} of the fields that a record of the previous version misses, derived from its request."""
     asked = fields["asked"]
     disk = re.match(r"broker=(\d+) ", asked)
     kind = DISK if disk else SHIFTS if fields.get("shifts") else MOVES
@@ -140,9 +148,9 @@ def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save(path: Path, record: Record) -> None:
-    """Write the record atomically, readable by its owner alone. Raises OSError.
+    """Write the record atomically, readable by its owner alone. Raises OSError if that fails.
 
-    Throttles are set next, so the folder is synced, too: the file's name has to outlive a power cut.
+    The folder is synced, too: throttles are set next, and the file has to survive a power failure.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     moves = [(one.topic, one.number, one.before, one.after, one.size) for one in record.moves]
@@ -164,11 +172,11 @@ def save(path: Path, record: Record) -> None:
 
 @contextmanager
 def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator[None]:
-    """Hold the lock of the record, so that no other run on this host moves replicas of its cluster meanwhile.
+    """Lock the record, so that no other run on this host moves replicas of its cluster while the code inside runs.
 
-    The lock ends with the process, too. With `look` it is only checked: no file is made, and no other run is kept from
-    starting. `who` names this run in the messages of others. Raises Refused, which names the run that has held the lock
-    for `wait` seconds, OSError.
+    The lock also ends with the process. With `look` it is only checked: no file is created, and other runs may start.
+    `who` names this run in error messages of other runs. Raises Refused with the name of the run that still holds the
+    lock after `wait` seconds, OSError if the lock file cannot be opened.
     """
     lock = path.with_suffix(".lock")
     if look:
@@ -190,7 +198,10 @@ def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator
 
 
 def _locked(lock: Path, wait: float) -> int:
-    """Lock a file and return its descriptor. Raises Refused, OSError."""
+    """Lock the file and return its descriptor.
+
+    Raises Refused if another process holds the lock for `wait` seconds, OSError if the file cannot be opened.
+    """
     attempts = round(wait / LOOK)
     for attempt in range(attempts + LOOKS):
         held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -212,7 +223,10 @@ def _locked(lock: Path, wait: float) -> int:
 
 
 def _check(held: int) -> None:
-    """Close a lock's file. Raises Refused, which names the run that holds the lock, OSError."""
+    """Check that no run holds the lock of this open file (descriptor `held`), and close the descriptor.
+
+    Raises Refused with the name of the run that holds the lock, OSError if the lock cannot be read.
+    """
     try:
         fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Checks the types of a record's fields, so that a damaged record is reported instead of used. Pure."""
+"""Checks the fields of a run's record file, so that a damaged record is reported and never used. Pure."""
 
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ def is_switch(value: Any) -> bool:
 
 
 def is_number(value: Any, least: int = 0) -> bool:
-    """Tell whether a value is a whole number of 64 bits, as of a broker, a partition, or bytes."""
+    """Tell whether a value is an integer from `least` to 2**63 - 1, as a broker id or a number of bytes."""
     return type(value) is int and least <= value < 2**63
 
 
 def is_positive(value: Any) -> bool:
-    """Tell whether a value is a whole number above 0."""
+    """Tell whether a value is an integer from 1 to 2**63 - 1."""
     return is_number(value, 1)
 
 
 def is_id(value: Any) -> bool:
-    """Tell whether a key is the id of a broker."""
+    """Tell whether a JSON key (a text) is the id of a broker."""
     return is_text(value) and re.fullmatch("[0-9]{1,10}", value) is not None
 
 
 def is_list(value: Any, of: Callable[[Any], bool]) -> bool:
-    """Tell whether a value is a list of valid values."""
+    """Tell whether a value is a list and the function `of` accepts each of its elements."""
     return isinstance(value, list) and all(map(of, value))
 
 
 def is_dict(value: Any, of: Callable[[Any], bool], key: Callable[[Any], bool] = is_text) -> bool:
-    """Tell whether a value is a mapping of valid keys to valid values."""
+    """Tell whether a value is a dict, the function `key` accepts each key, and the function `of` each value."""
     return isinstance(value, dict) and all(key(name) and of(one) for name, one in value.items())
 
 
 def is_move(value: Any) -> bool:
-    """Tell whether a value is a move; `before` may be empty, for the only replica of a partition on a new disk."""
+    """Tell whether a value is a valid move: [topic, number, brokers before, brokers after, bytes].
+
+    The brokers before may be [] if the only replica of a partition is recreated on a new disk.
+    """
     if not isinstance(value, list) or len(value) != 5:
         return False
     topic, number, before, after, size = value
@@ -58,19 +61,19 @@ def is_move(value: Any) -> bool:
 
 
 def is_shift(value: Any) -> bool:
-    """Tell whether a value is a move of a replica to another log dir."""
+    """Tell whether a value is a dict that describes the move of a replica to another log dir of its broker."""
     kinds = {"topic": is_text, "number": is_number, "broker": is_number, "source": is_text, "target": is_text}
     kinds["size"] = is_number
     return isinstance(value, dict) and value.keys() == kinds.keys() and all(kinds[key](value[key]) for key in kinds)
 
 
 def are_moves(value: Any) -> bool:
-    """Tell whether a value is a list of moves, with each partition once."""
+    """Tell whether a value is a list of valid moves that has no partition twice."""
     return is_list(value, is_move) and unique([(topic, number) for topic, number, *_ in value])
 
 
 def are_shifts(value: Any) -> bool:
-    """Tell whether a value is a list of moves between log dirs, with each replica once."""
+    """Tell whether a value is a list of valid moves between log dirs that has no replica twice."""
     return is_list(value, is_shift) and unique([(one["topic"], one["number"], one["broker"]) for one in value])
 
 
@@ -80,7 +83,7 @@ def unique(values: Collection[Any]) -> bool:
 
 
 def is_entry(value: Any) -> bool:
-    """Tell whether a value is an entry of a list of throttled replicas, as 0:1 (partition and broker)."""
+    """Tell whether a value is a throttled replica in Kafka's form `partition:broker`, as `0:1`."""
     return is_text(value) and re.fullmatch("[0-9]+:[0-9]+", value) is not None
 
 
@@ -117,7 +120,7 @@ SHOWN = 60
 
 
 def faults(record: Any) -> str:
-    """Return what is wrong with a record, '' if it is valid."""
+    """Return all that is wrong with the content of a record file as one text, '' if it is valid."""
     if not isinstance(record, dict):
         return f"it is {shown(record)}, not a mapping"
     texts = [f"{name} is missing" for name in NEEDED if name not in record]
@@ -132,6 +135,6 @@ def faults(record: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as JSON, shortened."""
+    """Return a value as JSON for an error message, shortened to SHOWN characters."""
     text = json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

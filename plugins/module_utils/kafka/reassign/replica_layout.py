@@ -1,4 +1,4 @@
-"""Models the replicas of a cluster while a plan is computed, with counts by broker and the rule of racks. Pure."""
+"""Models where replicas are while a plan is computed, with counts by broker and the rule of even racks. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement imp
 
 @dataclass(frozen=True)
 class Replicas:
-    """One partition: ids of its brokers, the preferred leader first, and the bytes of one replica."""
+    """One partition: the ids of the brokers that hold it, the preferred leader first, and the bytes of one replica."""
 
     topic: str
     number: int
@@ -22,14 +22,14 @@ class Replicas:
 
     @property
     def place(self) -> Place:
-        """Return topic and number."""
+        """Return the partition as (topic, partition number)."""
         return self.topic, self.number
 
 
 class Layout:
-    """The replicas of some partitions as they would be after the changes so far.
+    """The placement of replicas while a plan is computed: `there` is the original one, `now` the one after all changes.
 
-    Deterministic: the same partitions in the same order with the same changes give the same layout.
+    The same partitions in the same order and the same changes always give the same layout.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class Layout:
         partitions: Iterable[Replicas],
         others: Mapping[int, Rack] = MappingProxyType({}),
     ) -> None:
-        """Count the replicas of `partitions` by broker.
+        """Start with the present placement of `partitions`, and count their replicas by broker.
 
-        `racks` has the rack of each broker that may receive replicas, `others` of brokers that keep theirs and receive
-        none. A broker in neither may still hold replicas; it counts as in no rack.
+        `racks` maps brokers that may receive replicas to their racks; `others` does so for brokers that keep theirs and
+        receive none. Any further broker may hold replicas, too, but counts as in no rack.
         """
         self.racks = dict(sorted(racks.items()))
         self.others = dict(sorted(others.items()))
@@ -71,29 +71,29 @@ class Layout:
         return len(self.on[broker])
 
     def move(self, place: Place, source: int, target: int) -> None:
-        """Move a replica to another broker, at the same position, so that a leader stays the leader."""
+        """Move a replica from `source` to `target`, at the same position: a leader's new broker is preferred leader."""
         self.now[place][self.now[place].index(source)] = target
         self._count(place, source, -1)
         self._count(place, target)
 
     def add(self, place: Place, broker: int) -> None:
-        """Add a replica as the last one."""
+        """Add a replica on `broker` at the end of the partition's list."""
         self.now[place].append(broker)
         self._count(place, broker)
 
     def remove(self, place: Place, broker: int) -> None:
-        """Remove a replica."""
+        """Remove the partition's replica on `broker`."""
         self.now[place].remove(broker)
         self._count(place, broker, -1)
 
     def changed(self, place: Place) -> bool:
-        """Tell whether a partition is on other brokers than at first."""
+        """Tell whether other brokers hold the partition than at first; their order does not matter."""
         return set(self.now[place]) != set(self.there[place].brokers)
 
     # The rule of racks: each rack has the same number of replicas of a partition, as far as possible.
 
     def in_racks(self, brokers: Iterable[int]) -> dict[Rack, int]:
-        """Return how many of these brokers each rack has; brokers to empty are in no rack."""
+        """Return {rack: number of these brokers in it}. Brokers in neither `racks` nor `others` are not counted."""
         counts = self._none.copy()
         for broker in brokers:
             if broker in self.where:
@@ -101,15 +101,16 @@ class Layout:
         return counts
 
     def kept(self, place: Place) -> tuple[Rack, ...]:
-        """Return the rack of each replica on brokers that keep their replicas and receive none."""
+        """Return the racks of the partition's replicas on brokers in `others`, whose replicas are not moved; sorted."""
         if not self.others:
             return ()
         return tuple(sorted((self.others[one] for one in self.now[place] if one in self.others), key=str))
 
     def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
-        """Return a rack with two replicas more than another rack that has a free broker, and that other rack.
+        """Return (fullest rack, emptiest rack) if a replica of the partition on these brokers should move between them.
 
-        None if there is no such pair. Only racks with a replica that may move count as the first.
+        That is so if the fullest rack has at least two replicas more. Its replica must be movable, and the other rack
+        must have a broker without a replica. Return None if there is no such pair.
         """
         counts = self.in_racks(brokers)
         own = self.in_racks(one for one in brokers if one in self.racks) if self.others else counts
@@ -120,7 +121,7 @@ class Layout:
         return (most, least) if gives and spare and counts[most] - counts[least] >= 2 else None
 
     def may_move(self, place: Place, source: int, target: int) -> bool:
-        """Tell whether a replica may move to another broker without making racks less even."""
+        """Tell whether the partition's replica may move from `source` to `target` without a worse spread over racks."""
         brokers = self.now[place]
         if target in brokers:
             return False
@@ -133,9 +134,10 @@ class Layout:
         return source in self.racks and counts[here] > counts[there] + 1
 
     def best(self, place: Place, wanted: Mapping[int, float], among: Collection[int]) -> int | None:
-        """Return the broker for one more replica: in the rack with fewest, then the one farthest below its share.
+        """Return the broker of `among` that should get one more replica of a partition; None if each already has one.
 
-        None if each of them already has a replica.
+        It is in the rack with the fewest replicas of the partition, and there the farthest below its share. `wanted`
+        maps each broker to its share, a number of replicas.
         """
         brokers, topic = self.now[place], place[0]
         counts = self.in_racks(brokers)
@@ -149,12 +151,11 @@ class Layout:
 
 
 def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
-    """Return by broker its share: the number of replicas that it should hold.
+    """Return {broker: share}: how many replicas each broker that may receive replicas should hold, as a fraction.
 
-    All brokers hold the same, as far as the rule of racks allows it: that rule bounds the replicas of each partition in
-    a rack from below and above. Within a rack, brokers hold the same. `factor` returns the number of replicas that a
-    partition should have. Replicas that other brokers keep are not part of the shares, and those brokers receive none:
-    the missing replicas of a partition are placed in the racks of brokers that may receive them.
+    All shares are equal as far as the rule of even racks allows it: the rule limits the replicas of each partition in a
+    rack from below and above. Brokers of the same rack have equal shares. `factor` returns the number of replicas that
+    a partition should have. Replicas on brokers that only keep theirs (Layout.others) are not part of the shares.
     """
     sizes = {rack: len(ids) for rack, ids in layout.members.items()}
     low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
@@ -174,9 +175,10 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
 def bounds(
     sizes: Mapping[Rack, int], factor: int, kept: Mapping[Rack, int] = MappingProxyType({})
 ) -> dict[Rack, tuple[int, int]]:
-    """Return by rack the fewest and the most replicas of one partition that it may receive; `sizes` counts brokers.
+    """Return {rack: (fewest, most)}: how many replicas of one partition the rack may receive if racks are even.
 
-    Replicas that other brokers keep in a rack count for the rule and for the factor, but not for these bounds.
+    `sizes` maps each rack to its number of brokers, `factor` is the partition's number of replicas. `kept` maps racks
+    to replicas that are not moved: they count in the racks and in the factor, but not in the result.
     """
     own, left = dict.fromkeys(sizes, 0), factor - sum(kept.values())
     while left > 0 and (spare := {rack: own[rack] + kept.get(rack, 0) for rack in sizes if own[rack] < sizes[rack]}):
@@ -190,7 +192,10 @@ def bounds(
 
 
 def _level(layout: Layout, low: Mapping[Rack, int], high: Mapping[Rack, int], total: int) -> float:
-    """Return the number of replicas by broker at which all racks together hold `total`, within their bounds."""
+    """Return the number of replicas per broker at which all racks together hold `total` replicas.
+
+    A rack holds at least its number in `low` and at most its number in `high`.
+    """
     least, most = 0.0, float(total)
     for _ in range(64):
         middle = (least + most) / 2

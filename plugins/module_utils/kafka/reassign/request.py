@@ -1,4 +1,4 @@
-"""Parses the options of kafka_reassign into a request, and collects all mistakes. Pure."""
+"""Parses the options of the module kafka_reassign into a request, and collects everything wrong with them. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor"
 
 @dataclass(frozen=True)
 class Request:
-    """A parsed request."""
+    """The options of the module kafka_reassign after parsing."""
 
     wish: Wish
     words: str
@@ -43,7 +43,7 @@ class Request:
 
 
 def parse(options: Mapping[str, Any]) -> tuple[Request, list[str]]:
-    """Return the request in the module's options, and what is wrong with it."""
+    """Parse the options of the module; return the request and a list of texts on everything that is wrong with it."""
     verbs = [name for name in VERBS if is_set(name, options[name])]
     topics = tuple(sorted({name.strip() for name in options["topic"]}))
     mistakes, wish, rate, within, devices = [], Wish(), None, None, dict[tuple[int, str], int]()
@@ -94,7 +94,10 @@ def parse(options: Mapping[str, Any]) -> tuple[Request, list[str]]:
 
 
 def devices_of(option: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], int]:
-    """Return by broker and log dir the device of its host. Raises ValueError."""
+    """Return {(broker, log dir): device number (st_dev)} from the option `devices` ({broker: {log dir: number}}).
+
+    Raises ValueError if the option has another form.
+    """
     try:
         return {(int(broker), path): int(device) for broker, dirs in option.items() for path, device in dirs.items()}
     except (AttributeError, TypeError, ValueError) as error:
@@ -104,12 +107,12 @@ def devices_of(option: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str],
 
 
 def is_set(name: str, value: Any) -> bool:
-    """Tell whether an action is requested; `declared` may be an empty list."""
+    """Tell whether the action `name` is requested by its value; `declared` is, even if its list is empty."""
     return value is not None and value is not False and (value != [] or name == "declared")
 
 
 def factors_of(options: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Return by topic the requested number of replicas, and what is wrong with the request."""
+    """Return {topic: requested number of replicas}, and a list of texts on what is wrong with these options."""
     mistakes: list[str] = []
     if options["declared"] is not None:
         return declared_factors(options["declared"], topics)
@@ -124,9 +127,10 @@ def factors_of(options: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[
 
 
 def declared_factors(declared: Sequence[Mapping[str, Any]], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Return the same from declared topics, as the module kafka_topics takes them; only `topics` if any are named.
+    """Return {topic: declared number of replicas}, and a list of texts on what is wrong.
 
-    Topics that are not managed, absent, or without a replication factor keep their number of replicas.
+    `declared` are entries as in the option of the module kafka_topics. If `topics` is not empty, only these topics are
+    returned. Topics that are not managed, absent, or without a replication factor are left out.
     """
     mistakes = [f"topic {name}: {why}" for name, reasons in entries.topics(declared).items() for why in reasons]
     factors = {
@@ -143,7 +147,7 @@ def declared_factors(declared: Sequence[Mapping[str, Any]], topics: Sequence[str
 
 
 def option_text(value: Any) -> str:
-    """Return an option's value as on the command line."""
+    """Return an option's value as on the command line, with sorted lists: `true`, `1,3` or `3:/data/1`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -153,7 +157,7 @@ def option_text(value: Any) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return brokers and log dirs in one spelling, whatever was typed: `03: /data/1/` becomes `3:/data/1`."""
+    """Return a text of brokers and log dirs in a unique spelling: `03: /data/1/` becomes `3:/data/1`."""
     parts = [part.strip() for part in text.split(":")]
     return ":".join(str(int(part)) if part.isdecimal() else part.rstrip("/") or "/" for part in parts)
 
@@ -164,7 +168,10 @@ def duplicates(values: Sequence[int]) -> list[int]:
 
 
 def replacements(texts: Sequence[str]) -> dict[int, int]:
-    """Parse `3:7` as the replacement of broker 3 by broker 7. Raises ValueError."""
+    """Return {old broker: new broker} from texts as `3:7` (broker 7 replaces broker 3).
+
+    Raises ValueError if a text has another form, or a broker occurs twice.
+    """
     pairs: dict[int, int] = {}
     for text in texts:
         match = re.fullmatch(r"(\d+):(\d+)", text.strip())

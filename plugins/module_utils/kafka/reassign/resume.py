@@ -1,4 +1,4 @@
-"""Plans how an interrupted run resumes, or is reverted; what was checked at its start is checked again."""
+"""Plans how an interrupted run is resumed or reverted, after the checks of its start are repeated."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SET_FIRST = "; resources.yml sets it while the topic is declared with its presen
 
 
 def too_few(admin: Admin, request: Request, there: snapshot.Snapshot, only: Collection[str] = ()) -> list[str]:
-    """Return why topics may not have the requested number of replicas: too few for their min.insync.replicas.
+    """Return why topics may not have the requested number of replicas: it is too small for their min.insync.replicas.
 
-    `only` names the topics to check, all if it is empty. Raises AdminError.
+    Only the topics in `only` are checked, all if it is empty. Raises AdminError if the settings cannot be read.
     """
     factors = {name: factor for name, factor in request.wish.factors.items() if name in only or not only}
     minimums = min_insync(admin, factors, there)
@@ -42,16 +42,20 @@ def too_few(admin: Admin, request: Request, there: snapshot.Snapshot, only: Coll
 
 
 def min_insync(admin: Admin, names: Collection[str], there: snapshot.Snapshot) -> dict[str, str | None]:
-    """Return min.insync.replicas of the existing ones among these topics. Raises AdminError."""
+    """Return {topic: min.insync.replicas} for those of the topics that exist; None if the value is empty.
+
+    Raises AdminError if the settings cannot be read.
+    """
     known = sorted({*names} & there.metadata.topics.keys())
     settings = topics.describe(admin, "TOPIC", known) if known else {}
     return {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
 
 
 def too_few_again(admin: Admin, there: snapshot.Snapshot, moves: Collection[Move]) -> list[str]:
-    """Return why a cancel may not remove replicas: a topic now needs more of them to accept writes.
+    """Return why a cancel may not remove replicas again: the topic would accept no writes, because it now needs more.
 
-    That a restart of one broker would stop writes is no reason, because it may have been so before. Raises AdminError.
+    Unlike `too_few`, a topic is accepted whose writes stop only while a broker restarts: that may have been so before.
+    Raises AdminError if the settings cannot be read.
     """
     factors: dict[str, int] = {}
     for move in moves:
@@ -69,7 +73,10 @@ def too_few_again(admin: Admin, there: snapshot.Snapshot, moves: Collection[Move
 def resume(
     request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record, admin: Admin
 ) -> Work:
-    """Return the rest of an interrupted run. Raises Refused, AdminError."""
+    """Return the plan for the rest of an interrupted run (`begun`).
+
+    Raises Refused with all reasons if the run may not continue, AdminError if the cluster does not answer.
+    """
     now = standing(begun, there.metadata, there.running)
     text = [f"resumes an interrupted run: {len(now.done)} of {len(begun.moves)} partitions are moved"]
     text += notes_on_a_cancel(begun, there, now) if begun.back else []
@@ -93,7 +100,11 @@ def resume(
 
 
 def cannot_end(begun: Record, there: snapshot.Snapshot, declared: Mapping[int, Rack], now: Standing) -> list[str]:
-    """Return why the rest of a run cannot end: target or source brokers are down, offline, or not in the inventory."""
+    """Return the reasons why the rest of a run cannot end; [] if it can.
+
+    A broker that it needs is down, has an offline log dir, or is not in the inventory (`declared`) any more; or a
+    partition is unhealthy.
+    """
     left, under_way = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
     missing: dict[tuple[int, str, str], list[str]] = {}
     undeclared: dict[int, list[str]] = {}
@@ -118,7 +129,7 @@ def cannot_end(begun: Record, there: snapshot.Snapshot, declared: Mapping[int, R
 
 
 def notes_on_a_cancel(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
-    """Return notes on moves that cannot be reverted, or cannot be canceled, at present."""
+    """Return notes on moves that this cancel cannot revert now, and on reassignments that it may not cancel now."""
     left = [*now.running, *now.waiting]
     unfinished = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
     turned = feasibility.outlooks(now.turned, there.metadata, there.running)
@@ -127,9 +138,9 @@ def notes_on_a_cancel(begun: Record, there: snapshot.Snapshot, now: Standing) ->
 
 
 def without_room(there: snapshot.Snapshot, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
-    """Return moves that are skipped because disks are full, the full disks, and reasons to refuse the whole run.
+    """Return the moves to skip because a disk would be too full, texts on these disks, and reasons to refuse the run.
 
-    A cancel skips moves to disks that would be too full if it has anything else to do: canceling moves frees space.
+    Only a cancel (`back`) skips moves, and only if it has anything else to do: canceled reassignments free space.
     """
     coming = [*now.running, *now.waiting, *([] if back else now.turned)]
     full = snapshot.overfull(snapshot.disks_after(there, coming))
@@ -141,7 +152,10 @@ def without_room(there: snapshot.Snapshot, now: Standing, back: bool) -> tuple[l
 
 
 def foreign_reassignments(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
-    """Return a refusal if another tool moves replicas. Reassignments that a cancel has yet to cancel are our own."""
+    """Return a list with one refusal if another tool is moving replicas; [] if none is.
+
+    Reassignments that a cancel still has to cancel belong to the run itself.
+    """
     others = sorted(there.running.keys() - {move.place for move in begun.moves})
     turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
     names = [f"{topic}-{number}" for topic, number in others] + [str(move) for move in turned]
@@ -151,7 +165,11 @@ def foreign_reassignments(begun: Record, there: snapshot.Snapshot, now: Standing
 def revert(
     request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return what reverts a run: reassignments under way are canceled, finished moves are undone. Raises Refused."""
+    """Return the plan that reverts a run: it cancels running reassignments and undoes finished moves.
+
+    Return None if no run is recorded (`begun` is None) and no reassignment is running. Raises Refused if nothing may be
+    reverted.
+    """
     if begun is None:
         if there.running:
             raise Refused(

@@ -1,4 +1,4 @@
-"""Takes a snapshot of a cluster before replicas move, and finds the reasons why they may not move."""
+"""Reads the state of a cluster before replicas move, and finds the reasons why they may not move."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a cluster, as brokers reported it."""
+    """The state of a cluster at one time, as its brokers reported it."""
 
     metadata: Metadata
     racks: Mapping[int, Rack] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Snapshot:
 
     @cached_property
     def sizes(self) -> dict[Place, int]:
-        """Return the bytes of one replica of each partition: the largest, because others may lag."""
+        """Return {partition: bytes of its largest replica}; the other replicas may be incomplete."""
         largest: dict[Place, int] = {}
         for log_dir in self.dirs:
             for place, size in log_dir.sizes.items():
@@ -53,7 +53,7 @@ class Snapshot:
         return largest
 
     def partitions(self, only: Collection[str] = ()) -> list[Replicas]:
-        """Return the partitions of these topics, of all topics if none is named."""
+        """Return the partitions of the topics in `only`, of all topics if it is empty."""
         return [
             Replicas(one.topic, one.number, one.replicas, self.sizes.get((one.topic, one.number), 0))
             for one in self.metadata.partitions
@@ -62,7 +62,10 @@ class Snapshot:
 
 
 def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Snapshot:
-    """Query the brokers for racks, log dirs and reassignments. Raises AdminError, ImportError."""
+    """Query the brokers in `metadata` for racks, log dirs and running reassignments.
+
+    Raises AdminError if the cluster does not answer, ImportError if kafka-python is not installed.
+    """
     racks = topics.racks(admin, metadata.brokers)
     dirs = log_dirs(admin, metadata.brokers)
     lost = {one.broker: one.path for one in dirs if one.given_up}
@@ -70,11 +73,11 @@ def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
-    """Return the controller's own metadata: another broker that has just started knows no partitions or brokers yet.
+    """Return the metadata of the controller itself: another broker that has just started may not know all partitions.
 
-    A controller that lists no partitions although moves were begun is trusted only if no log dir holds a replica
-    either: without that rule, a run whose topics were all deleted would never end. Raises AdminError if the metadata
-    cannot be trusted, ImportError.
+    A controller that lists no partitions although moves were `begun` is trusted only if no log dir holds a replica (all
+    topics were deleted). Raises AdminError if the metadata cannot be trusted, ImportError if kafka-python is not
+    installed.
     """
     address = metadata.brokers.get(metadata.controller)
     if address is None:
@@ -90,7 +93,7 @@ def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()
 
 
 def no_partitions(metadata: Metadata, dirs: Iterable[LogDir]) -> str:
-    """Return why a controller that lists no partitions is not trusted, and what to do if it is right."""
+    """Return the error and advice for a controller that lists no partitions although log dirs hold replicas."""
     held = [f"{name}-{number} in {one.path} of broker {one.broker}" for one in dirs for name, number in one.sizes]
     more = ", ..." if len(held) > SHOWN else ""
     return (
@@ -107,9 +110,10 @@ def lacking(
     leaving: Collection[int],
     lost: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return by partition why no move may start while it is as it is: no leader, or under-replicated.
+    """Return {partition: reason} for partitions that keep all moves from starting: no leader, or under-replicated.
 
-    Brokers that are drained (`leaving`) need not be in sync: draining them is the remedy.
+    A replica on a drained broker (in `leaving`) may be out of sync, because draining is the remedy. `lost` maps brokers
+    to an offline log dir.
     """
     reasons = {}
     for one in partitions:
@@ -128,7 +132,10 @@ def lacking(
 
 
 def unhealthy(seen: Snapshot, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
-    """Return why no move may start, by the partitions that are not being reassigned; each reason once."""
+    """Return the reasons of `lacking` why no move may start, each once with its partitions.
+
+    The partitions in `moving` are not checked, because they are under reassignment.
+    """
     names_of: dict[str, list[str]] = {}
     others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in moving]
     for name, reason in lacking(others, seen.metadata.brokers, leaving, seen.lost).items():
@@ -137,12 +144,16 @@ def unhealthy(seen: Snapshot, moving: Collection[Place], leaving: Collection[int
 
 
 def moved_by_another_tool(names: Sequence[str]) -> str:
-    """Return the text that another tool moves replicas of these partitions."""
+    """Return the text that another tool is moving replicas of the partitions with these names."""
     return f"replicas of {named(names)} are being moved by another tool"
 
 
 def obstacles(seen: Snapshot, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
-    """Return why nothing may be moved now, whatever the request."""
+    """Return the reasons why no request could move replicas now; [] if none.
+
+    Replicas are being moved already, a partition is unhealthy, or the racks of the brokers (`declared` ones and those
+    that are up) do not allow a placement.
+    """
     reasons = []
     if seen.running:
         names = [f"{topic}-{number}" for topic, number in sorted(seen.running)]
@@ -157,14 +168,14 @@ def obstacles(seen: Snapshot, wish: Wish, declared: Mapping[int, Rack]) -> list[
 
 
 def named(names: Sequence[str], what: str = "partition") -> str:
-    """Return the number of partitions, or topics, and the names of the first of them."""
+    """Return a text as `5 partitions (a-0, a-1, b-0, ...)`: the number of names, and the first SHOWN of them."""
     more = ", ..." if len(names) > SHOWN else ""
     return f"{len(names)} {what}{'s' * (len(names) > 1)} ({', '.join(names[:SHOWN])}{more})"
 
 
 @dataclass
 class Disk:
-    """One log dir as it would be after the moves."""
+    """One log dir, with what it would hold after the moves."""
 
     broker: int
     path: str
@@ -177,11 +188,10 @@ class Disk:
 
 
 def disks_after(seen: Snapshot, moves: Iterable[Move]) -> list[Disk]:
-    """Return the log dirs with the bytes that each would receive.
+    """Return a Disk for each online log dir, with the bytes that the moves would copy to it.
 
-    A broker puts a new replica into the log dir with the fewest partitions. Replicas that are removed are not
-    subtracted, because old and new replicas exist at the same time. A replica that is being copied receives the rest
-    where it is.
+    A broker puts a new replica into the log dir with the fewest partitions; a replica whose copy has begun stays where
+    it is. Removed replicas are not subtracted, because old and new replicas exist at the same time.
     """
     systems = file_systems(seen.dirs, seen.devices)
     disks = [
@@ -207,17 +217,20 @@ def disks_after(seen: Snapshot, moves: Iterable[Move]) -> list[Disk]:
 
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
-    """Return refusals for disks on which less than RESERVE would stay free."""
+    """Return an error text for each file system on which less than the part RESERVE would stay free."""
     return [text for _, text in overfull(disks)]
 
 
 def no_room(names: Sequence[str], full: Iterable[str]) -> str:
-    """Return the text on moves that a cancel does not revert because disks would be too full."""
+    """Return the note on partitions that a cancel does not revert; `full` has a text for each disk without room."""
     return f"{named(names)} not reverted, because there is no room: {'; '.join(full)}"
 
 
 def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
-    """Return the brokers of such disks, each with the refusal; log dirs of one file system are added up."""
+    """Return (broker, error text) for each file system on which less than the part RESERVE would stay free.
+
+    The bytes of log dirs on the same file system are added up.
+    """
     of: dict[int, list[Disk]] = {}
     for one in disks:
         if one.coming:
@@ -240,7 +253,7 @@ def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
 
 
 def before_and_after(seen: Snapshot, moves: Sequence[Move]) -> list[str]:
-    """Return a table of replicas, leaders and bytes of each broker before and after the moves, as lines."""
+    """Return the lines of a table: each broker's rack, replicas, leaders, bytes and fullest disk, before -> after."""
     then = {one.place: one.after for one in moves}
     held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
     for one in seen.partitions():
@@ -268,7 +281,10 @@ def _change(before: str, after: str) -> str:
 
 
 def _fullest(disks: Iterable[Disk], broker: int, coming: Mapping[int, int]) -> str:
-    """Return the disk of a broker that would be the fullest, in per cent; `coming` has bytes by file system."""
+    """Return the path and use in per cent of the broker's log dir that would be the fullest; '-' if none is known.
+
+    `coming` maps each file system (Disk.system) to the bytes that would be copied to it.
+    """
     known = [
         (1 - (one.free - coming[one.system]) / one.total, 1 - one.free / one.total, one.path)
         for one in disks

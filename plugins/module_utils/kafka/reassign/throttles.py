@@ -1,8 +1,8 @@
-"""Sets Kafka's replication throttles for a run, and removes them when it ends.
+"""Sets Kafka's replication throttles for a run, and removes them when the run ends.
 
-A throttle consists of two settings: a rate of each broker, and for each topic the replicas to which the rate applies.
-Values that another tool set before stay, or are restored. `there` is the controller's metadata, because another broker
-that has just started knows no other brokers.
+A throttle consists of a rate for each broker, and for each topic the list of replicas to which the rates apply. Values
+that another tool set before are kept or restored. The parameter `there` is always the controller's metadata, because
+another broker that has just started may not know all brokers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ EVERY = "*"
 
 
 def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return by topic and setting the replicas to throttle: existing ones as senders, new ones as receivers."""
+    """Return {topic: {setting: throttled replicas as `partition:broker`}} for these moves.
+
+    The setting of leaders lists the replicas before the move, the setting of followers the added replicas.
+    """
     lists: dict[str, dict[str, list[str]]] = {}
     for move in made:
         if move.added:
@@ -37,14 +40,15 @@ def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def entries(text: str | None) -> list[str]:
-    """Return the entries of a list of throttled replicas."""
+    """Split the value of a setting of throttled replicas, as `0:1,0:2`, into its entries; [] for None."""
     return [entry for entry in (text or "").split(",") if entry]
 
 
 def rates_of(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """Return by broker the rates to set for a record.
+    """Return {broker: names of the rate settings to set} for a run.
 
-    Of the brokers that are up in moves between brokers, and of all brokers that copy between log dirs.
+    A run between brokers sets rates on those brokers of its moves that are up (`brokers`), a run between log dirs on
+    all of its brokers.
     """
     involved = {broker for move in record.moves if move.added for broker in (*move.before, *move.after)}
     between = {shift.broker: (COPIES,) for shift in record.shifts}
@@ -52,22 +56,22 @@ def rates_of(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, .
 
 
 def set_by(broker: str, key: str, value: str | None, others: Iterable[Record]) -> Record | None:
-    """Return the record of the other run that set a broker's rate to this value, None if none did."""
+    """Return the record among `others` whose run set the setting `key` of the broker to `value`; None if none did."""
     candidates = [one for one in others if key in one.rates.get(broker, {})]
     return next((one for one in candidates if value in {str(rate) for rate in one.used}), None)
 
 
 def entries_of(others: Iterable[Record], topic: str, key: str) -> set[str]:
-    """Return the throttled replicas that other runs need; each run records them as its own."""
+    """Return the entries that other runs still need in the topic's setting `key` (throttled replicas)."""
     return {entry for one in others for entry in one.lists.get(topic, {}).get(key, ())}
 
 
 def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> Record:
-    """Return the record with the throttled replicas to add, and the rates from before the run. Raises AdminError.
+    """Return the record with the throttled replicas to add, and with the rates that brokers have before the run.
 
-    Values that the record has already stay: the run was interrupted, and the present values may be its own. If one of
-    the `others`, whose runs are running or interrupted, has set a value, the value from before that run is recorded:
-    the run that ends last restores it.
+    Values already in the record are kept: the run was interrupted, and the present values may be its own. If one of the
+    `others`, whose runs have not ended, set the present value, the value from before that run is recorded, so that the
+    last run to end restores it. Raises AdminError if the settings cannot be read.
     """
     wanted = lists_of(record.moves) if record.rate else {}
     now = _lists(admin, wanted, there)
@@ -88,13 +92,16 @@ def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Reco
 
 
 def _before(broker: str, key: str, now: str | None, others: Iterable[Record]) -> str | None:
-    """Return a rate from before other runs."""
+    """Return the value of a rate setting from before the other runs; `now` is its present value."""
     other = set_by(broker, key, now, others)
     return other.rates[broker][key] if other else now
 
 
 def put_in(admin: Admin, record: Record, there: Metadata) -> None:
-    """Set the throttles of a record. Raises AdminError."""
+    """Set the throttles of a record in the cluster.
+
+    Raises AdminError if the cluster rejects them or does not answer.
+    """
     now = _lists(admin, record.lists, there)
     changes = []
     for topic, both in record.lists.items() if record.rate else ():
@@ -111,9 +118,10 @@ def put_in(admin: Admin, record: Record, there: Metadata) -> None:
 
 
 def take_out(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> list[str]:
-    """Remove the throttles of a record that none of the `others` needs.
+    """Remove the throttles of a record unless one of the runs in `others` needs them; restore earlier values.
 
-    Return notes on those that stay: on brokers that are down, or changed by another tool meanwhile. Raises AdminError.
+    Return notes on throttles that are left unchanged: on brokers that are down, or changed by another tool. Raises
+    AdminError if the cluster rejects a change or does not answer.
     """
     now = _lists(admin, record.lists, there)
     changes = []
@@ -143,12 +151,15 @@ def take_out(admin: Admin, record: Record, there: Metadata, others: Sequence[Rec
 
 
 def _needed_rate(broker: str, key: str, others: Iterable[Record]) -> str | None:
-    """Return the rate that another run needs on a broker, None if none does."""
+    """Return the rate that another unfinished run needs for the setting `key` of the broker, None if none does."""
     return next((str(one.rate) for one in others if one.rate and key in one.rates.get(broker, {})), None)
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
-    """Return by broker the throttle rate that was left there; none while replicas are moved. Raises AdminError."""
+    """Return {broker: throttle rate} for brokers on which a rate is set although no replicas are being moved.
+
+    Return {} while replicas are moved. Raises AdminError if the cluster does not answer.
+    """
     rates_left = {}
     for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():
         rates = [settings[key].value for key in RATES if key in settings and settings[key].dynamic]
@@ -158,7 +169,10 @@ def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
 
 
 def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
-    """Return by broker the throttle rate for copies between its log dirs. Raises AdminError."""
+    """Return {broker: rate} for brokers with a throttle for copies between their log dirs.
+
+    Raises AdminError if the settings cannot be read.
+    """
     described = topics.describe(admin, "BROKER", [str(broker) for broker in brokers])
     return {
         int(name): settings[COPIES].value or ""
@@ -168,7 +182,7 @@ def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
 
 
 def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, dict[str, str]]:
-    """Return the throttled replicas of the existing ones among these topics."""
+    """Return {topic: {setting of throttled replicas: its value}} for those of the topics that exist."""
     if not wanted:
         return {}
     described = topics.describe(admin, "TOPIC", sorted(set(wanted) & there.topics.keys()))
@@ -179,7 +193,10 @@ def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, 
 
 
 def configure_broker(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
-    """Set dynamic settings of a broker, or delete those whose value is None, unless they are so. Raises AdminError."""
+    """Set dynamic settings of a broker, and delete those whose value is None; equal values are not written.
+
+    Raises AdminError if the broker rejects them or does not answer.
+    """
     own = broker_config.describe(admin, int(broker))[0]
     changed = {key: value for key, value in values.items() if own.get(key) != value}
     if changed and (why := broker_config.write(admin, broker, changed, int(broker))):
@@ -187,6 +204,6 @@ def configure_broker(admin: Admin, broker: str, values: Mapping[str, str | None]
 
 
 def _raise_failures(failed: Mapping[str, str]) -> None:
-    """Raise AdminError if a topic was not changed."""
+    """Raise AdminError if `failed`, {topic: reason}, is not empty."""
     if failed:
         raise AdminError("; ".join(f"topic {name}: {why}" for name, why in failed.items()))

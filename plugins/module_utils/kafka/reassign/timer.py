@@ -1,6 +1,6 @@
-"""Balances replicas over all brokers once, as started by a systemd timer of the admin host: plans, and runs the plan.
+"""Balances replicas over all brokers once, run by a systemd timer on the admin host without Ansible.
 
-Plan, record, throttles and refusals are those of the module kafka_reassign. It runs on the host without Ansible.
+It uses the plan, record, throttles and refusals of the module kafka_reassign.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ Say = Callable[[str], None]
 
 
 class TooMuch(Exception):
-    """The plan copies more than `at_most` allows; nothing was moved."""
+    """Raised before anything is moved if the plan copies more bytes than the setting `at_most`."""
 
 
 class Stopped(BaseException):
-    """The run was ended by SIGTERM; its record stays."""
+    """Raised when SIGTERM arrives; the record of the run is kept, so the run can be resumed."""
 
 
 @dataclass
 class Reached:
-    """The state of a run, for the report after SIGTERM."""
+    """How far a run has come; its text is reported after SIGTERM."""
 
     path: Path | None = None
     """Path of its record, from before that is written until the end is reported; no other run may write it."""
@@ -65,7 +65,7 @@ class Reached:
     """The command that resumes the run."""
 
     def __str__(self) -> str:
-        """Return what is left to do, and what resumes it."""
+        """Return what is left to do, and the command that resumes the run."""
         if self.path and self.path.exists():
             return RESUMES.format(self.typed)
         return MOVED if self.begun else NOTHING
@@ -73,7 +73,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that the role rebalance_timer wrote; the fields are the keys of its file."""
+    """The settings file that the role rebalance_timer wrote; the fields are the keys of the file."""
 
     admin: Mapping[str, Any]
     """Client properties of a super user, under librdkafka's names."""
@@ -90,15 +90,16 @@ class Settings:
 
     @property
     def typed(self) -> str:
-        """Return the command for the same request; the rate has no space, so a shell keeps it whole.
+        """Return the command that a user can run for the same request.
 
-        Raises ValueError.
+        Its rate is written without a space, so that a shell passes it as one word. Raises ValueError if `rate` is no
+        rate.
         """
         return f"reassign.yml -e {WORDS} -e rate={amounts.typed(amounts.rate(self.rate))}"
 
 
 def settings_of(path: Path) -> Settings:
-    """Return the settings in a file. Raises OSError, ValueError."""
+    """Read the settings file. Raises OSError if it cannot be read, ValueError if it is of another version."""
     settings = json.loads(path.read_text(encoding="utf-8"))
     try:
         brokers = {int(one["id"]): one.get("rack") for one in settings.pop("brokers")}
@@ -110,9 +111,10 @@ def settings_of(path: Path) -> Settings:
 def work_of(
     admin: Admin, metadata: Metadata, settings: Settings, path: Path
 ) -> tuple[Work | None, record.Record | None]:
-    """Return what the run will do, None if there is nothing to do, and the record of an earlier run.
+    """Return the plan (None if there is nothing to do), and the record of an earlier run that has not ended (or None).
 
-    Raises Refused, AdminError, OSError, ValueError.
+    Raises Refused with all reasons if nothing may be moved, AdminError if the cluster does not answer, OSError if a
+    record cannot be read, ValueError if the rate is invalid.
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
@@ -138,9 +140,10 @@ def work_of(
 
 
 def once(settings: Settings, say: Say, reached: Reached) -> None:
-    """Compute the plan, print it, and run it if the settings allow it.
+    """Compute the plan, print it with `say`, and run it if the settings allow it.
 
-    Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
+    Raises Refused, TooMuch or ValueError if nothing was moved; Unfinished if a run failed or may not continue; Failure
+    or ClusterError if the cluster fails; ImportError without the libraries; OSError for files.
     """
     admin, reached.typed = Admin(settings.admin, settings.write_timeout), settings.typed
     try:
@@ -165,7 +168,10 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
 
 
 def may_run(work: Work, settings: Settings, begun: record.Record | None, say: Say) -> bool:
-    """Tell whether to run a plan; print why not. Raises TooMuch, Unfinished."""
+    """Tell whether the plan may be run; if the settings allow only plans, print that and return False.
+
+    Raises TooMuch if the plan copies more than `at_most`, Unfinished if an interrupted run may not be continued.
+    """
     size = sum(move.bytes for move in work.left)
     if not settings.run:
         if begun:
@@ -184,7 +190,11 @@ def may_run(work: Work, settings: Settings, begun: record.Record | None, say: Sa
 
 
 def run(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> None:
-    """Run a plan to its end, and print its progress. Raises Unfinished, AdminError, OSError, ValueError."""
+    """Run the plan to its end, and print its progress every PART seconds.
+
+    Raises Unfinished if the run fails or another run has ended it, AdminError if the cluster does not answer, OSError
+    or ValueError if the record cannot be read.
+    """
     reached.path = path
     answer = control.start_run(admin, work, path, PART)
     reached.begun = True
@@ -203,7 +213,10 @@ def run(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> Non
 
 
 def elect(settings: Settings, say: Say) -> None:
-    """Hold a preferred leader election. Raises ClientError, ClusterError."""
+    """Start a preferred leader election, and print its result.
+
+    Raises ClientError or ClusterError if the cluster does not answer.
+    """
     elections = Elections(Cluster({"admin": settings.admin}))
     left = elections.elect(ELECTION)
     moved = f"{len(elections.moved)} partitions are led by their preferred replica again"
@@ -211,12 +224,12 @@ def elect(settings: Settings, say: Say) -> None:
 
 
 def stop(*_: object) -> None:
-    """End the run at once; every change is recorded before it is made."""
+    """End the run at once (handler of SIGTERM); it can be resumed, since each change is recorded before it is made."""
     raise Stopped
 
 
 def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
-    """Run once with the settings in a file, and return the exit status."""
+    """Run once with the settings file in `arguments[0]`; return the exit status: DONE, WRONG, TOO_MUCH or STOPPED."""
     reached = Reached()
     signal.signal(signal.SIGTERM, stop)
     try:

@@ -1,4 +1,4 @@
-"""Keeps the progress of a run from one part of its wait to the next, and ends a run that stalls."""
+"""Keeps the progress of a run between the calls of a module that waits for it, and ends a run that stalls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Result = dict[str, Any]
 
 @dataclass
 class Progress:
-    """The progress of a run that has to outlive a part of its wait; times are seconds of `waits.now`."""
+    """The progress of a run that one call of the module hands to the next.
+
+    Times are seconds of `waits.now`.
+    """
 
     begun: float = 0.0
     """Start of the run."""
@@ -61,18 +64,18 @@ class Progress:
 
 
 def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return the progress from the parts of the wait before this one, or that of a new run."""
+    """Return the progress that the previous call of the module stored in `waited`; if that is empty, of a new run."""
     time = waits.now()
     return Progress(**waited) if waited else Progress(time, time, moved=time)
 
 
 def waiting(words: str, so_far: Progress) -> Result:
-    """Return a module's answer for a run that has not ended."""
+    """Return the module's result while a run has not ended: the progress line `words` and data for the next call."""
     return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(so_far))}
 
 
 class Run(Protocol):
-    """One process that runs a record."""
+    """The interface of one process that runs a record: moves between brokers, or between log dirs."""
 
     admin: Admin
     progress: Progress
@@ -82,16 +85,20 @@ class Run(Protocol):
     """Advice on how to resume if the run fails."""
 
     def step(self) -> bool:
-        """Look at the cluster, start the next moves, and tell whether all are done. Raises AdminError, Unfinished."""
+        """Read the state of the cluster and start the next moves; return True when all moves have ended.
+
+        Raises AdminError if the cluster does not answer, Unfinished if the run cannot end.
+        """
 
     def words(self) -> str:
-        """Return a line of progress, and update `progress`. Raises Unfinished if the run stalls."""
+        """Return a line of progress, and update `progress`. Raises Unfinished if the run has stalled."""
 
 
 def carry_on(run: Run, pause: float, end: Callable[[], Result | None]) -> Result:
-    """Continue a run for `pause` seconds (0: to its end); return the state of the wait, or the result of `end`.
+    """Continue a run for `pause` seconds (0: to its end); return the module's result.
 
-    If `end` returns None, the run has not ended yet and continues. Raises Unfinished.
+    When all moves have ended, the result is that of `end`; if it returns None, the run continues. Raises Unfinished if
+    the run fails or stalls.
     """
     try:
         while (result := _until(waits.now() + (pause or PART), run, end)) is None:
@@ -104,10 +111,10 @@ def carry_on(run: Run, pause: float, end: Callable[[], Result | None]) -> Result
 
 
 def _until(time: float, run: Run, end: Callable[[], Result | None]) -> Result | None:
-    """Return the result of `end` when all is done, None at that time.
+    """Continue the run until the given time; return the result of `end` if the run has ended, None otherwise.
 
-    A request without an answer is repeated, at the end as well. Raises AdminError after SILENT seconds without an
-    answer, Unfinished.
+    Requests that get no answer are repeated. Raises AdminError after SILENT seconds without an answer, Unfinished if
+    the run fails.
     """
     while True:
         before = waits.now()
