@@ -1,4 +1,4 @@
-"""Runs a module that only reads a cluster: connects, compares the cluster's id, and ends the module with its result."""
+"""Connects a module to its cluster, compares the cluster's id, and ends the module with its result or its failure."""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ RESOURCES = {"CLUSTER": "BROKER"}
 
 
 def found(admin: Admin) -> set[Acl]:
-    """Return all ACLs of the cluster; a resource that the library does not know is UNKNOWN. Raises AdminError."""
+    """Return all ACLs of the cluster; the kind of a resource that the library does not know is UNKNOWN.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType
     from confluent_kafka.admin import ResourcePatternType as Pattern
     from confluent_kafka.admin import ResourceType as Kind
@@ -43,21 +46,21 @@ def found(admin: Admin) -> set[Acl]:
 
 
 def create(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Create ACLs in one request; return the reasons of those that failed, by the ACL as text."""
+    """Create ACLs in one request; return {ACL as text: why it failed}."""
     asked = {binding(acl): acl for acl in acls}
     futures = admin.client.create_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def delete(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Delete ACLs in one request; return the reasons of those that failed, by the ACL as text."""
+    """Delete ACLs in one request; return {ACL as text: why it failed}."""
     asked = {binding(acl, True): acl for acl in acls}
     futures = admin.client.delete_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def binding(acl: Acl, as_filter: bool = False) -> Any:
-    """Return an ACL as an object of the library."""
+    """Return an ACL as the library's AclBinding; with `as_filter`, as an AclBindingFilter that matches only it."""
     from confluent_kafka.admin import (
         AclBinding,
         AclBindingFilter,

@@ -1,4 +1,7 @@
-"""Reads a cluster's metadata, elects leaders, and explains requests without an answer, with confluent-kafka."""
+"""The client of a cluster: reads metadata, elects leaders, and finds out why a request got no answer.
+
+Uses confluent-kafka.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,20 @@ BROKEN = ("(_TRANSPORT)", "(NETWORK_EXCEPTION)", "(UNKNOWN)")
 
 
 class AdminError(Failure):
-    """The cluster rejected a request, or did not answer; the text has the step that failed, or the client's error."""
+    """The cluster rejected a request, or did not answer it.
+
+    The text names the step of the connection that failed, or has the client's error.
+    """
 
 
 class Unanswered(AdminError):
-    """A request that was not answered in time, and not rejected either."""
+    """A request was neither answered in time nor rejected; it may have been carried out."""
 
     unsure = True
 
 
 class NotAllowed(AdminError):
-    """The cluster denied the request: the user has no right to make it."""
+    """The cluster rejected a request because the user has no right to make it."""
 
 
 STANDS = "restart a broker on its host (systemctl restart kafka): a broker that starts takes part in the election"
@@ -48,12 +54,12 @@ STANDS = "restart a broker on its host (systemctl restart kafka): a broker that 
 
 
 class Uncontrolled(AdminError):
-    """There is no controller, or it cannot be reached."""
+    """The cluster has no controller, or the controller cannot be reached, so nothing can be written."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition as the controller sees it."""
+    """One partition, as the metadata describe it: ids of brokers; the first of `replicas` is the preferred leader."""
 
     topic: str
     number: int
@@ -62,13 +68,13 @@ class Partition:
     isr: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Return topic-number, as in the broker's own logs."""
+        """Return TOPIC-NUMBER, as brokers name a partition in their logs."""
         return f"{self.topic}-{self.number}"
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """The metadata that one broker returned."""
+    """The metadata that one broker returned: the cluster's id, controller, brokers and partitions."""
 
     cluster_id: str
     controller: int
@@ -83,7 +89,7 @@ class Metadata:
 
     @cached_property
     def topics(self) -> dict[str, list[tuple[int, ...]]]:
-        """Return by topic the replicas of its partitions, in the order of their numbers."""
+        """Return {topic: replicas of each of its partitions, in the order of their numbers}."""
         by_topic: dict[str, list[tuple[int, ...]]] = {}
         for partition in self.partitions:
             by_topic.setdefault(partition.topic, []).append(partition.replicas)
@@ -91,7 +97,7 @@ class Metadata:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an error of the library."""
+    """Return the text of an exception of confluent-kafka, with the name of its code: `TEXT (NAME)`."""
     from confluent_kafka import KafkaException
 
     if isinstance(error, KafkaException) and error.args:
@@ -100,7 +106,7 @@ def text_of(error: BaseException) -> str:
 
 
 def failed(error: BaseException) -> AdminError:
-    """Return the AdminError for an error of the library."""
+    """Return the AdminError for an exception of confluent-kafka, with `unsure` set; Unanswered after a timeout."""
     text = text_of(error)
     if "TIMED_OUT" in text or isinstance(error, (TimeoutError, NoAnswer)):
         return Unanswered(text)
@@ -110,14 +116,17 @@ def failed(error: BaseException) -> AdminError:
 
 
 def refused(text: str) -> AdminError:
-    """Return the AdminError for an error of a broker, NotAllowed if a right is missing."""
+    """Return the AdminError for the text of a broker's error, as NotAllowed if the user has no right."""
     if re.search(r"AUTHORIZATION_FAILED|AuthorizationFailedError", text):
         return NotAllowed(f"authorization: {text}; use a super user, or a user with the ACL")
     return AdminError(text)
 
 
 def answer(future: Future[Any], timeout: float) -> Any:
-    """Return the answer of a request. Raises AdminError."""
+    """Return the result of a request, within `timeout` seconds (plus one for the library).
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from confluent_kafka import KafkaException
 
     try:
@@ -127,9 +136,9 @@ def answer(future: Future[Any], timeout: float) -> Any:
 
 
 def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging: bool = False) -> dict[str, str]:
-    """Wait for all; return the reasons of those that failed, by name.
+    """Wait for requests, each (name, future); return {name: why it failed}.
 
-    Raises Unanswered for a request without an answer, if the requests only validate (`judging`).
+    If the requests only validate (`judging`), raises Unanswered for one without an answer.
     """
     reasons = {}
     for name, future in futures:
@@ -143,10 +152,13 @@ def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging
 
 
 class Admin:
-    """A client of one cluster, through one listener, as a super user."""
+    """A client of one cluster, through one listener, with the rights of a super user."""
 
     def __init__(self, properties: Mapping[str, Any], patience: float = WRITE) -> None:
-        """`properties` are librdkafka's; a write may take `patience` seconds. Raises ClientError, ImportError."""
+        """`properties` are librdkafka's; a write may take `patience` seconds.
+
+        Raises ClientError for properties with which no client can be created, ImportError without confluent-kafka.
+        """
         self.properties, self.patience = dict(properties), patience
         self.errors: list[Any] = []
         self.known: Metadata | None = None
@@ -155,17 +167,23 @@ class Admin:
         self.client = client.admin({**self.properties, "error_cb": self.errors.append})
 
     def close(self) -> None:
-        """Close the connections of kafka-python; those of confluent-kafka are closed with the process."""
+        """Close the connections of kafka-python; those of confluent-kafka are closed when the process ends."""
         other, self.other = self.other, None
         if other:
             other.close()
 
     def leave_behind(self) -> None:
-        """Make kafka-python connect again: a connection that waits for an answer cannot be used for another request."""
+        """Make kafka-python connect again for the next request.
+
+        A connection that waits for an answer cannot be used for another request.
+        """
         self.other = None
 
     def metadata(self) -> Metadata:
-        """Read the metadata of all topics. Raises AdminError, which names the step of the connection that failed."""
+        """Return the metadata of all topics, within FIRST seconds.
+
+        Raises AdminError that names the step of the connection that failed, as DNS or TLS.
+        """
         try:
             return self.look(FIRST)
         except AdminError as error:
@@ -173,7 +191,7 @@ class Admin:
             raise AdminError(ladder.climb(self.properties, self.errors) or str(error)) from error
 
     def look(self, timeout: float) -> Metadata:
-        """Read the metadata once. Raises AdminError with the library's error.
+        """Read the metadata once, within `timeout` seconds. Raises AdminError with the library's error.
 
         Only a metadata request is used: librdkafka 2.16.0 ends the whole process (rd_assert in
         rd_kafka_admin_response_parse) if a broker that has just started, and knows no brokers yet, answers
@@ -198,14 +216,17 @@ class Admin:
         return self.known
 
     def anybody(self) -> dict[str, int]:
-        """Return the option that selects a reachable broker: by default the library asks the controller, or waits."""
+        """Return the option `broker` of a request, {broker: id of a reachable broker}; {} if none is reachable.
+
+        Without this option the library waits for the controller.
+        """
         places = self.known.brokers if self.known else {}
         return next(({"broker": one} for one in sorted(places) if connect(*places[one], REACH) == "open"), {})
 
     def reach_controller(self) -> None:
-        """Wait until there is a controller and it can be reached: only the controller writes topics and users.
+        """Wait until the cluster has a controller that can be reached: only the controller writes topics and users.
 
-        Raises Uncontrolled, AdminError.
+        Raises Uncontrolled after ELECTION seconds, AdminError if no broker answers.
         """
         deadline, tick = time.monotonic() + ELECTION, threading.Event()
         while why := uncontrolled(self.metadata()):
@@ -214,7 +235,11 @@ class Admin:
             tick.wait(0.5)
 
     def explain(self, error: AdminError) -> AdminError:
-        """Return the cause of a request without an answer: no controller, an advertised listener, else the error."""
+        """Return an error that names the cause of `error`, a request that failed; `error` itself if no cause is found.
+
+        Causes are a cluster that no longer answers, no controller, an advertised listener that cannot be reached, and a
+        ZooKeeper that does not answer the brokers.
+        """
         if isinstance(error, NotAllowed | Uncontrolled):
             return error
         try:  # with new connections: a broker answers the requests of one connection one after the other
@@ -239,10 +264,11 @@ class Admin:
         return error
 
     def elect(self, partitions: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
-        """Start an election of preferred leaders; return a function that waits for the answer, for some seconds.
+        """Start an election of preferred leaders; return a function that waits for the answer for some seconds.
 
-        The function returns the reasons of partitions that were not elected, by name, or None without an answer. It
-        raises AdminError, or Unanswered if the result is unknown or the request has to be repeated.
+        The function returns {TOPIC-NUMBER: why it was not elected}, or None without an answer. It raises AdminError if
+        the election is rejected, and Unanswered if the result is unknown or the request has to be repeated. An election
+        that cannot be started raises AdminError at once.
         """
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
@@ -270,9 +296,10 @@ class Admin:
         return answered
 
     def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
-        """Set a file's location to its current value, so that the broker reads the file again; then unset it.
+        """Make a broker read a file again, by setting the setting `key` to the current `path` of the file.
 
-        Otherwise the setting would override the broker's file. Raises AdminError.
+        The setting is then removed, since it would override the broker's file. Raises AdminError if the broker rejects
+        one of the two requests, or does not answer within `timeout` seconds.
         """
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
@@ -284,7 +311,7 @@ class Admin:
 
 
 def uncontrolled(found: Metadata) -> str:
-    """Return why topics and users cannot be written now, '' if a controller can be reached."""
+    """Return why topics and users cannot be written now, '' if the cluster has a controller that can be reached."""
     place = found.brokers.get(found.controller)
     if place is None:
         return f"no controller among the {len(found.brokers)} known brokers"

@@ -1,4 +1,4 @@
-"""Reads and writes dynamic settings of brokers, with kafka-python: only it can address the settings of all brokers."""
+"""Reads and writes dynamic settings of brokers, with kafka-python: only it can address those of all brokers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Own = dict[str, str | None]
 
 
 def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
-    """Return the broker's own dynamic settings, those of all brokers, and all settings it knows. Raises AdminError."""
+    """Return a broker's own dynamic settings, the dynamic settings of all brokers, and {setting: what it is}.
+
+    The last value has all settings that the broker knows. Raises AdminError if the request is rejected or not answered.
+    """
     entries = _described(admin, broker)
     known = {
         entry.name: Known(entry.read_only, entry.is_sensitive, None if entry.is_sensitive else entry.value)
@@ -30,7 +33,10 @@ def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
 
 
 def running(admin: Admin, broker: int) -> Running:
-    """Return the settings with which a broker was started, and its dynamic settings. Raises AdminError."""
+    """Return the settings with which a broker was started, and its dynamic settings.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     entries = _described(admin, broker)
     own = entries[str(broker)]
     begun, default = (_by(own, sources) for sources in ((OF_FILE, DEFAULT), (DEFAULT,)))
@@ -38,7 +44,10 @@ def running(admin: Admin, broker: int) -> Running:
 
 
 def _described(admin: Admin, broker: int) -> dict[str, Any]:
-    """Return the entries of a broker's own settings and of those of all brokers, by scope. Raises AdminError."""
+    """Return {scope: entries of DescribeConfigs} of one broker and of all brokers; the scope of all is ''.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from kafka.protocol.admin import DescribeConfigsRequest as Request
 
     asked = Request(
@@ -55,7 +64,10 @@ def _described(admin: Admin, broker: int) -> dict[str, Any]:
 
 
 def _set(entries: Any, source: int) -> Own:
-    """Return the values of this source that were set with the entry's own name: an entry also lists its synonyms."""
+    """Return {setting: value} of entries whose value was set by this source, as OF_BROKER, under the entry's own name.
+
+    An entry also lists the values of its synonyms, which are left out.
+    """
     return {
         entry.name: one.value
         for entry in entries
@@ -65,10 +77,10 @@ def _set(entries: Any, source: int) -> Own:
 
 
 def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
-    """Return the values that are in force if only these sources count, the first one with the highest precedence.
+    """Return {setting: value} of the settings in LIVE, if only these sources count; the first source has precedence.
 
-    In the synonyms of an entry, Kafka omits those that have a lower precedence than the entry's own name: hours of a
-    file are only in the entry of the hours (ConfigHelper.configSynonyms).
+    A file may use a synonym in another unit, as log.retention.hours. Kafka lists it only in the entry of that synonym
+    (ConfigHelper.configSynonyms), so all entries are searched.
     """
     by_source = {source: _set(entries, source) for source in sources}
     values: dict[str, str] = {}
@@ -81,7 +93,10 @@ def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
 
 
 def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
-    """Return the dynamic settings of all brokers and of each registered broker. Raises AdminError."""
+    """Return the dynamic settings of all brokers and of each broker in `brokers`, and all settings that they know.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     settings: dict[str, Own] = {ALL: {}}
     known: dict[str, Known] = {}
     for broker in sorted(brokers):
@@ -102,7 +117,8 @@ def write(
 ) -> str:
     """Set and remove settings of a scope through a broker; return why it rejects them, '' if it accepts them.
 
-    Raises AdminError.
+    `scope` is a broker's id, or '' for all brokers; a value of None removes a setting. Raises AdminError if the request
+    is rejected or not answered.
     """
     from kafka.protocol.admin import IncrementalAlterConfigsRequest as Request
 

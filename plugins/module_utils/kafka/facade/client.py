@@ -1,4 +1,4 @@
-"""Creates clients of a cluster, with confluent-kafka."""
+"""Creates the clients of a cluster, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
 
 
 class ClientError(Failure):
-    """Properties with which no client can be created; the text names the file that is the reason."""
+    """No client can be created with these properties; the text names the file that is the reason."""
 
 
 def admin(properties: Mapping[str, Any]) -> Any:
-    """Return an admin client of librdkafka's properties. Raises ClientError, ImportError."""
+    """Return an admin client for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
     from confluent_kafka.admin import AdminClient
 
     return _made(AdminClient, properties)
 
 
 def producer(properties: Mapping[str, Any]) -> Any:
-    """Return a producer of librdkafka's properties. Raises ClientError, ImportError."""
+    """Return a producer for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
     from confluent_kafka import Producer
 
     return _made(Producer, properties)
 
 
 def consumer(properties: Mapping[str, Any]) -> Any:
-    """Return a consumer of librdkafka's properties. Raises ClientError, ImportError."""
+    """Return a consumer for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
     from confluent_kafka import Consumer
 
     return _made(Consumer, properties)

@@ -1,4 +1,4 @@
-"""Reads consumer groups and offsets of a cluster, and resets offsets, with confluent-kafka."""
+"""Reads consumer groups and the ends of partitions, and resets offsets of groups, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 
 
 def names(admin: Admin) -> list[str]:
-    """Return the names of all groups. Raises AdminError."""
+    """Return the names of all consumer groups, sorted. Raises AdminError if the request is rejected or not answered."""
     found = answer(admin.client.list_consumer_groups(request_timeout=ASK), ASK)
     return sorted(one.group_id for one in found.valid)
 
 
 def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
-    """Return groups by name, with their members and committed offsets. Raises AdminError."""
+    """Return {name: group with its members and committed offsets}; an unknown name gets a group in the state DEAD.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from confluent_kafka import ConsumerGroupTopicPartitions
 
     asked = list(dict.fromkeys(wanted))
@@ -44,7 +47,10 @@ def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
 
 
 def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) -> Ends:
-    """Return the ends of partitions, and the offsets at a time in milliseconds. Raises AdminError."""
+    """Return the first and the next offset of partitions, and with `timestamp` (ms since 1970) the offset at that time.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
@@ -60,7 +66,7 @@ def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) ->
 
 
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
-    """Set the offsets of groups without members; return the reasons of those that failed, by group."""
+    """Set the offsets {group: {(topic, partition): offset}} of groups without members; return {group: failure}."""
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
     futures = []

@@ -1,4 +1,4 @@
-"""Connects with the second library, kafka-python, for requests that confluent-kafka cannot make."""
+"""Connects with kafka-python, the second Kafka library, for requests that confluent-kafka cannot make."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _LOADING = threading.Lock()
 
 
 def load() -> None:
-    """Import the library, one thread at a time. Raises ImportError.
+    """Import kafka-python, one thread at a time. Raises ImportError if it is not installed.
 
-    Its modules import each other: with two threads at once, one may see an incomplete module.
+    Its modules import each other: if two threads import them at once, one thread may see an incomplete module.
     """
     with _LOADING:
         import kafka.admin
@@ -46,10 +46,11 @@ def load() -> None:
 
 
 def bounded(seconds: float, function: Callable[[], Answer], what: str) -> Answer:
-    """Return the result of a function, or raise AdminError after `seconds`; then its thread is abandoned.
+    """Return the result of `function`, which uses kafka-python; `what` names its request in messages.
 
-    The library waits forever for a peer that accepts a connection and sends nothing. If it cannot write a request, or
-    read the answer, it is unknown whether the request was carried out; `what` names the request.
+    Raises AdminError if the function fails, Unanswered after `seconds` (its thread is then abandoned): the library
+    waits forever for a peer that sends nothing. `unsure` of an AdminError is set if the request may have been carried
+    out.
     """
     from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 
@@ -84,12 +85,12 @@ def bounded(seconds: float, function: Callable[[], Answer], what: str) -> Answer
 
 
 class KafkaPython:
-    """A client of one cluster, through one listener, as a super user."""
+    """A client of one cluster with kafka-python, through one listener, with the rights of a super user."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """`properties` are librdkafka's; only a server that answers a handshake is used.
+        """`properties` are librdkafka's; the first of their servers that completes a handshake is used.
 
-        Raises AdminError, ImportError.
+        Raises AdminError if there is none, ImportError without kafka-python.
         """
         load()
         from kafka.admin import KafkaAdminClient
@@ -114,18 +115,24 @@ class KafkaPython:
         )
 
     def ask(self, request: Any, seconds: float, broker: int | None = None) -> Any:
-        """Send one request to a broker, by default to any, and return its answer. Raises AdminError."""
+        """Send one request and return its answer, within `seconds`; without `broker`, any broker gets it.
+
+        Raises AdminError if the request is rejected or not answered.
+        """
         manager = self.client._manager
         send = (manager.send, request, broker, int(seconds * 1000))
         return bounded(seconds, lambda: manager.run(*send), type(request).__name__)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Raises AdminError if that fails or takes too long."""
         bounded(ASK, self.client.close, "the end of a connection")
 
 
 def of(admin: Admin) -> KafkaPython:
-    """Return the library's client of a cluster, created once and closed with `admin`. Raises AdminError."""
+    """Return the kafka-python client that belongs to `admin`, created at the first call and closed with `admin`.
+
+    Raises AdminError if no server answers, ImportError without kafka-python.
+    """
     if admin.other is None:
         admin.other = KafkaPython(admin.properties)
     library: KafkaPython = admin.other
@@ -134,7 +141,10 @@ def of(admin: Admin) -> KafkaPython:
 
 @contextmanager
 def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
-    """Yield the library's client of one broker, for requests to that broker only. Raises AdminError, ImportError."""
+    """Yield a kafka-python client that is connected to one broker, at its address `place` (host:port).
+
+    Raises AdminError if the broker does not answer, ImportError without kafka-python.
+    """
     library = KafkaPython({**properties, "bootstrap.servers": place})
     try:
         yield library
@@ -144,9 +154,10 @@ def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
 
 
 def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metadata:
-    """Return the metadata of exactly this broker, at its address. Raises AdminError, ImportError.
+    """Return the metadata of exactly this broker, at its address `place` (host:port).
 
-    confluent-kafka asks any broker that the first answer names.
+    confluent-kafka would ask any broker that the first answer names. Raises AdminError if the broker does not answer,
+    ImportError without kafka-python.
     """
     load()
     from kafka.errors import for_code
@@ -166,7 +177,10 @@ def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metad
 
 
 def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[str]:
-    """Return the log dirs that exactly this broker has taken offline. Raises AdminError, ImportError."""
+    """Return the log dirs that exactly this broker, at its address `place` (host:port), has taken offline.
+
+    Raises AdminError if the broker does not answer, ImportError without kafka-python.
+    """
     load()
     from kafka.protocol.admin import DescribeLogDirsRequest
 
@@ -176,7 +190,10 @@ def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[
 
 
 def error_text(entry: Any) -> str:
-    """Return the text and name of a broker's error, as Unsure if the request may have been carried out."""
+    """Return the error of an answer, or of an entry in it, as `TEXT (NAME)`.
+
+    The text is an Unsure if the request may have been carried out.
+    """
     from kafka.errors import for_code
 
     text = f"{entry.error_message or ''} ({for_code(entry.error_code).__name__})".strip()

@@ -1,4 +1,4 @@
-"""Finds the first step of a connection that fails: DNS, TCP, TLS, SASL, advertised listener."""
+"""Finds the first step at which a connection fails: DNS, TCP, TLS, SASL, advertised listener."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFUSES = 0.3
 
 
 def servers(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return bootstrap.servers as addresses and ports."""
+    """Return the property bootstrap.servers as (host, port) pairs."""
     places = []
     for place in str(properties.get("bootstrap.servers", "")).split(","):
         host, _, port = place.strip().rpartition("://")[2].rpartition(":")
@@ -31,7 +31,7 @@ def servers(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def resolved(host: str) -> str:
-    """Return '' if a name resolves to an address, else the resolver's error."""
+    """Return '' if a host's name resolves to an address, else the resolver's error."""
     try:
         socket.getaddrinfo(host, None)
     except OSError as error:
@@ -40,7 +40,10 @@ def resolved(host: str) -> str:
 
 
 def in_time(function: Any, *arguments: Any) -> str:
-    """Return the result of a function, or that there was none within RUNG seconds; its thread is abandoned."""
+    """Return the result of `function(*arguments)`, or `no answer within 2 s` after RUNG seconds.
+
+    The thread of a function that is late is abandoned.
+    """
     pool = ThreadPoolExecutor(1)
     try:
         return str(pool.submit(function, *arguments).result(RUNG))
@@ -51,7 +54,7 @@ def in_time(function: Any, *arguments: Any) -> str:
 
 
 def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
-    """Return the TLS context for librdkafka's properties. Raises OSError."""
+    """Return the TLS context that librdkafka's properties describe. Raises OSError if a file cannot be read or used."""
     context = trusting(properties.get("ssl.ca.location") or None)
     if properties.get("ssl.certificate.location"):
         context.load_cert_chain(
@@ -67,7 +70,10 @@ def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
-    """Return '' if a TLS handshake succeeds, else why not."""
+    """Return '' if a TLS handshake succeeds, also the check of the client's certificate, else why it fails.
+
+    `properties` are librdkafka's.
+    """
     try:
         context = tls_context(properties)
         with (
@@ -91,7 +97,10 @@ def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
 
 
 def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the step of one server that fails, and its error; two empty strings if none fails."""
+    """Return (step, error) of the first step that fails at one server: DNS, TCP or TLS; ('', '') if none fails.
+
+    `properties` are librdkafka's.
+    """
     if text := in_time(resolved, host):
         return "DNS", f"{host}: {text}"
     answer = connect(host, port, RUNG)
@@ -105,9 +114,9 @@ def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, st
 
 
 def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
-    """Return which step failed at which server, as one text.
+    """Return one text: which step of the connection failed, at which server. `properties` are librdkafka's.
 
-    `errors` are the errors that the library reported meanwhile (KafkaError).
+    `errors` (KafkaError) are what the library reported meanwhile: only they show a failed login or advertised listener.
     """
     from confluent_kafka import KafkaError
 

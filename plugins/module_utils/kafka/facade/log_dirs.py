@@ -1,4 +1,4 @@
-"""Reads the log directories of brokers, and moves replicas between them, with kafka-python."""
+"""Reads the log dirs of brokers, and moves replicas between the log dirs of a broker, with kafka-python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class LogDir:
-    """One log directory of a broker; bytes of its file system are None if the broker does not report them."""
+    """One log dir of a broker; `total` and `free` are bytes of its file system, None if the broker reports none."""
 
     broker: int
     path: str
@@ -32,9 +32,9 @@ class LogDir:
 
 
 def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
-    """Return the directories of brokers, including offline ones. Raises AdminError, ImportError.
+    """Return the log dirs of brokers, including offline ones; with `only`, just these partitions in them.
 
-    Each broker is asked for the partitions in `only`, by default for all.
+    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
     """
     dirs = []
     for answer in by_broker(admin, brokers, only).values():
@@ -47,9 +47,9 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
 def by_broker(
     admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()
 ) -> dict[int, list[LogDir] | AdminError]:
-    """Return the directories by broker, in the order of ids, or the error of a broker that did not answer.
+    """Return {broker: its log dirs, or the error if it did not answer}, in the order of ids; `only` as in log_dirs().
 
-    Brokers are asked in parallel. Raises AdminError, ImportError.
+    Brokers are asked in parallel. Raises AdminError if no client can connect, ImportError without kafka-python.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code
@@ -75,7 +75,7 @@ def by_broker(
 
 
 def _read(broker: int, one: Any) -> LogDir:
-    """Return a directory from a broker's answer."""
+    """Return one log dir of a broker's answer as a LogDir."""
     sizes: dict[Place, int] = {}
     coming: dict[Place, int] = {}
     for topic in one.topics:
@@ -87,10 +87,10 @@ def _read(broker: int, one: Any) -> LogDir:
 
 
 def alter(admin: Admin, broker: int, wanted: Mapping[Place, str]) -> dict[Place, str]:
-    """Make a broker move replicas to other log dirs of its own.
+    """Make a broker copy replicas to other log dirs of its own; return {partition: why it failed}.
 
-    Moving a replica to the log dir where it is cancels a copy in progress. Return the reasons of those that failed, by
-    partition. Raises AdminError, ImportError.
+    `wanted` is {partition: path}; the log dir in which the replica is now cancels a copy in progress. Raises AdminError
+    if the request is rejected or not answered, ImportError without kafka-python.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code

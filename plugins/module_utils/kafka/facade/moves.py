@@ -1,4 +1,4 @@
-"""Reads and changes partition reassignments, with kafka-python: confluent-kafka cannot."""
+"""Reads and changes reassignments of partitions, with kafka-python: confluent-kafka cannot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELECTED = f"no controller is elected yet. If that lasts (zookeeper-shell.sh find
 
 @dataclass(frozen=True)
 class Running:
-    """One partition that is being reassigned."""
+    """The running reassignment of one partition; all values are ids of brokers."""
 
     replicas: tuple[int, ...]
     """All current replicas, including those that are added and removed."""
@@ -31,17 +31,23 @@ class Running:
 
     @property
     def target(self) -> tuple[int, ...]:
-        """Return the replicas after the reassignment, in their order."""
+        """Return the replicas that the partition has after the reassignment, the preferred leader first."""
         return tuple(one for one in self.replicas if one not in self.removing)
 
 
 def moving(admin: Admin) -> set[str]:
-    """Return the topics whose replicas are being moved. Raises AdminError, ImportError."""
+    """Return the topics with a running reassignment.
+
+    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    """
     return {topic for topic, _ in running(admin)}
 
 
 def running(admin: Admin) -> dict[Place, Running]:
-    """Return the partitions whose replicas are being moved. Raises AdminError, ImportError."""
+    """Return {(topic, partition): its running reassignment}.
+
+    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    """
     ask = kafka_python.of(admin).client.list_partition_reassignments
     found = kafka_python.bounded(ASK, ask, "ListPartitionReassignmentsRequest")
     return {
@@ -53,9 +59,10 @@ def running(admin: Admin) -> dict[Place, Running]:
 
 
 def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[Place]:
-    """Return the same partitions, from exactly the controller, at its address. Raises AdminError, ImportError.
+    """Return the (topic, partition) pairs with a running reassignment, as the broker `controller` reports them.
 
-    Raises Uncontrolled if that broker is not the controller.
+    The request goes to exactly this broker, at its address `place` (host:port). Raises Uncontrolled if the broker is
+    not the controller. Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
     """
     from kafka.errors import NotControllerError, for_code
     from kafka.protocol.admin import ListPartitionReassignmentsRequest
@@ -72,8 +79,9 @@ def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[P
 def alter(admin: Admin, wanted: Mapping[Place, Sequence[int] | None]) -> dict[Place, str]:
     """Reassign partitions to these replicas, the preferred leader first; None cancels a running reassignment.
 
-    Return the reasons of those that failed, by partition; cancelling nothing is not a failure. The controller has
-    stored the others when it answers. Raises AdminError, ImportError.
+    Return {partition: why it failed}; cancelling without a running reassignment is no failure. When the controller has
+    answered, it has stored the others. Raises AdminError if the request is rejected or not answered, ImportError
+    without kafka-python.
     """
     from kafka.errors import NoReassignmentInProgressError
     from kafka.protocol.admin import AlterPartitionReassignmentsRequest as Request

@@ -1,4 +1,4 @@
-"""Reads and writes client quotas of a cluster, with kafka-python: confluent-kafka cannot."""
+"""Reads and writes the client quotas of a cluster, with kafka-python: confluent-kafka cannot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ KINDS = {"user": "user", "client_id": "client-id"}
 
 
 def found(admin: Admin) -> dict[Entity, Values]:
-    """Return the quotas of every entity of users and client ids. Raises AdminError, ImportError."""
+    """Return {entity: its quotas} of users and client ids; quotas of other entities, as of addresses, are left out.
+
+    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    """
     from kafka.protocol.admin import DescribeClientQuotasRequest
 
     response = kafka_python.of(admin).ask(DescribeClientQuotasRequest(components=[], strict=False), ASK)
@@ -30,7 +33,10 @@ def found(admin: Admin) -> dict[Entity, Values]:
 def write(
     admin: Admin, wanted: Sequence[tuple[Entity, Mapping[str, float | None]]], validate_only: bool = False
 ) -> dict[str, str]:
-    """Set quotas, and remove values that are None; return the reasons of those that failed, by the entity as text."""
+    """Set quotas, each (entity, {quota: value, or None to remove it}); return {entity as text: why it failed}.
+
+    With `validate_only`, brokers only validate them.
+    """
     from kafka.protocol.admin import AlterClientQuotasRequest as Request
 
     if not wanted:

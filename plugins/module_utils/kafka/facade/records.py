@@ -1,4 +1,4 @@
-"""Reads and deletes records of a topic, and reads the space that they use on each disk."""
+"""Reads and deletes records of a topic, and reads the space that the topic uses on each disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "
 
 
 def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
-    """Delete the records before an offset of each partition; return the reasons of failures, by topic-partition."""
+    """Delete the records before an offset of each partition; return {TOPIC-NUMBER: why it failed}.
+
+    `before` is {(topic, partition): offset}.
+    """
     from confluent_kafka import TopicPartition
 
     wanted = [TopicPartition(topic, number, offset) for (topic, number), offset in before.items()]
@@ -31,9 +34,9 @@ def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
 def read(
     admin: Admin, begin: Mapping[Place, int], until: Mapping[Place, int], wanted: Callable[[Any], bool], limit: int
 ) -> list[dict[str, Any]]:
-    """Return up to `limit` records that `wanted` accepts, of partitions from an offset to another one (exclusive).
+    """Return up to `limit` records that `wanted` accepts, of each partition from offset `begin` to `until` (exclusive).
 
-    Commits nothing and joins no group. Raises AdminError if no record comes for ASK seconds.
+    Commits no offset and joins no group. Raises AdminError if a read fails, or no record comes for ASK seconds.
     """
     from confluent_kafka import KafkaError, TopicPartition
 
@@ -64,7 +67,7 @@ def read(
 
 
 def text(value: bytes | None) -> str | None:
-    """Return bytes as text, or as hexadecimal digits if they are not text."""
+    """Return bytes as text, or as `hex DIGITS` if they are not UTF-8; None stays None."""
     if value is None:
         return None
     try:
@@ -74,7 +77,7 @@ def text(value: bytes | None) -> str | None:
 
 
 def as_dict(message: Any) -> dict[str, Any]:
-    """Return a record as the module returns it."""
+    """Return a record of the library as the module kafka_topic returns it."""
     return {
         "partition": message.partition(),
         "offset": message.offset(),
@@ -86,14 +89,17 @@ def as_dict(message: Any) -> dict[str, Any]:
 
 
 def sizes(admin: Admin, topic: str) -> list[dict[str, Any]]:
-    """Return the number of bytes of a topic, by broker and log dir. Raises AdminError, ImportError."""
+    """Return one dict for each log dir of each broker: the bytes of a topic in it, and the free bytes.
+
+    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    """
     other = kafka_python.of(admin).client
     asked = "DescribeLogDirsRequest"
     return sizes_of(kafka_python.bounded(ASK, lambda: other.describe_log_dirs(topic_partitions=[topic]), asked))
 
 
 def sizes_of(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the bytes of all partitions together, by broker and log dir, from the brokers' answers."""
+    """Return one dict for each log dir of each broker, with the bytes in it; `answers` are kafka-python's."""
     found = []
     for answered in answers:
         for folder in answered["log_dirs"]:

@@ -1,4 +1,4 @@
-"""Reads, creates, changes and deletes topics of a cluster, and reads settings, with confluent-kafka."""
+"""Reads, creates, changes and deletes the topics of a cluster, and reads settings, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH = 100
 
 @dataclass(frozen=True)
 class Setting:
-    """A value of DescribeConfigs."""
+    """The value of one setting of a topic or a broker, as DescribeConfigs reports it."""
 
     value: str | None
     dynamic: bool
@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class NewTopic:
-    """A topic to be created, each partition with the ids of its brokers."""
+    """A topic to create; `replicas` has the ids of the brokers of each partition."""
 
     name: str
     replicas: Sequence[Sequence[int]]
@@ -49,7 +49,7 @@ class NewTopic:
 
 @dataclass(frozen=True)
 class MorePartitions:
-    """Partitions to be added to a topic, up to `total`; `replicas` are those of the new partitions."""
+    """Partitions to add to a topic, which then has `total`; `replicas` has the ids of the brokers of each new one."""
 
     name: str
     total: int
@@ -58,7 +58,7 @@ class MorePartitions:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a topic to be set, and to be removed."""
+    """Settings of a topic to set, {name: value}, and names of settings to remove."""
 
     name: str
     sets: Mapping[str, str]
@@ -66,7 +66,10 @@ class Settings:
 
 
 def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> dict[str, Future[Any]]:
-    """Request the settings of resources of a kind (TOPIC, BROKER); return the futures by name."""
+    """Request the settings of resources of a kind (TOPIC, BROKER); return {name of a resource: future}.
+
+    `timeout` is in seconds.
+    """
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     resources = [ConfigResource(ResourceType[kind], name) for name in names]
@@ -81,7 +84,10 @@ def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> 
 
 
 def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK) -> dict[str, dict[str, Setting]]:
-    """Return the settings of resources of a kind (TOPIC, BROKER) by name. Raises AdminError."""
+    """Return {name of a resource: {name of a setting: setting}} of resources of a kind (TOPIC, BROKER).
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     from confluent_kafka.admin import ConfigSource
 
     own = (ConfigSource.DYNAMIC_TOPIC_CONFIG if kind == "TOPIC" else ConfigSource.DYNAMIC_BROKER_CONFIG).value
@@ -92,9 +98,9 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
 
 
 def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = ASK) -> list[str | None]:
-    """Return the value of one setting that each broker (by id) reports for a topic. Raises AdminError.
+    """Ask brokers in parallel for one setting of a topic, with `asked` {broker: topic}; return the values they report.
 
-    Brokers are asked in parallel.
+    Raises AdminError if a broker rejects the request or does not answer.
     """
     from confluent_kafka.admin import ConfigResource, ResourceType
 
@@ -107,7 +113,10 @@ def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = 
 
 
 def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
-    """Return the rack of each broker that answers, None if it has none. Raises NotAllowed."""
+    """Return {broker: its rack, None if it has none} of those brokers that answer.
+
+    Raises NotAllowed if the user has no right to read settings.
+    """
     found: dict[int, str | None] = {}
     for name, future in asked_for(admin, "BROKER", [str(broker) for broker in brokers], timeout).items():
         try:
@@ -121,9 +130,9 @@ def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[in
 
 
 def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
-    """Return the brokers' defaults of topics' settings, num.partitions and default.replication.factor.
+    """Return the brokers' defaults of topics' settings, and num.partitions and default.replication.factor.
 
-    They are those of the first broker that answers. Raises AdminError.
+    They are the values of the first broker that answers. Raises AdminError if neither of the first two does.
     """
     error = AdminError("no broker to ask")
     for broker in list(brokers)[:2]:
@@ -144,14 +153,17 @@ def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
 
 
 def scaled(value: str, factor: int) -> str:
-    """Return a value in another unit; a negative value is no limit in any unit."""
+    """Return a number multiplied by `factor`, as text; a negative one means no limit in any unit and becomes -1."""
     if value.startswith("-"):
         return "-1"
     return value if factor == 1 else str(int(value) * factor)
 
 
 def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:
-    """Set and remove settings of topics, without changing others; return the reasons of failures, by topic."""
+    """Set and remove settings of topics, without a change of their other settings; return {topic: why it failed}.
+
+    With `validate_only`, brokers only validate them.
+    """
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
     asked = []
@@ -172,7 +184,7 @@ def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = Fa
 
 
 def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
-    """Create topics; return the reasons of those that failed, by name."""
+    """Create topics, or only validate them; return {topic: why it failed}."""
     from confluent_kafka.admin import NewTopic as Wanted
 
     asked = [
@@ -195,7 +207,7 @@ def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False
 
 
 def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = False) -> dict[str, str]:
-    """Add partitions; return the reasons of those that failed, by topic."""
+    """Add partitions to topics, or only validate them; return {topic: why it failed}."""
     from confluent_kafka.admin import NewPartitions
 
     asked = [
@@ -212,7 +224,7 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
 
 
 def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
-    """Delete topics with their records; return the reasons of those that failed, by name."""
+    """Delete topics with their records; return {topic: why it failed}."""
     return in_batches(admin, names, lambda batch: admin.client.delete_topics(list(batch), **times(admin)).items())
 
 
@@ -222,7 +234,11 @@ def in_batches(
     send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]],
     validate_only: bool = False,
 ) -> dict[str, str]:
-    """Send one request for every BATCH resources. Raises Unanswered if the requests only validate."""
+    """Call `send` with each BATCH of `asked` and wait; return {name: why it failed}.
+
+    `send` sends one request, and returns (name, future) for each resource. Raises Unanswered for a request without an
+    answer if the requests only validate.
+    """
     found: dict[str, str] = {}
     for start in range(0, len(asked), BATCH):
         found |= failures(send(asked[start : start + BATCH]), ASK if validate_only else admin.patience, validate_only)
@@ -230,6 +246,6 @@ def in_batches(
 
 
 def times(admin: Admin, validate_only: bool = False) -> dict[str, float]:
-    """Return the timeouts of a request: the broker's own is a little shorter."""
+    """Return the timeouts of a request in seconds: the client's, and the broker's, which is a little shorter."""
     timeout = ASK if validate_only else admin.patience
     return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}

@@ -1,4 +1,4 @@
-"""Reads and writes SCRAM credentials of a cluster, and tries passwords, with confluent-kafka."""
+"""Reads and writes the SCRAM credentials of a cluster, and tries passwords by logging in, with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ NO_MECHANISM = re.compile(r"Unsupported SASL mechanism: broker's supported mecha
 
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:
-    """Return {user: {mechanism: iterations}} of all users. Raises AdminError."""
+    """Return {user: {mechanism: iterations}} of all users.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
     found = answer(admin.client.describe_user_scram_credentials(request_timeout=ASK), ASK)
     return {
         name: {info.mechanism.name.replace("_", "-"): info.iterations for info in one.scram_credential_infos}
@@ -39,7 +42,10 @@ def credentials(admin: Admin) -> dict[str, dict[str, int]]:
 
 
 def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
-    """Create, change and delete credentials in one request; return the reasons of those that failed, by user."""
+    """Create, change and delete credentials in one request; return {user: why it failed}.
+
+    A credential without a password is deleted.
+    """
     from confluent_kafka.admin import (
         ScramCredentialInfo,
         ScramMechanism,
@@ -63,12 +69,16 @@ class Logins:
     """Tries passwords at the listener where users log in, because passwords cannot be read back."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """`properties` are librdkafka's, without a login."""
+        """`properties` are librdkafka's properties for that listener, without user and password."""
         self.properties = dict(properties)
         self.protocol = str(self.properties.get("security.protocol") or "PLAINTEXT").upper()
 
     def work(self, user: str, password: str, mechanism: str) -> bool:
-        """Log in once. Raises AdminError if the listener does not answer or has no such mechanism, and ClientError."""
+        """Tell whether a user can log in with a password, by one login.
+
+        Raises AdminError if the listener does not answer or does not offer the mechanism, ClientError if `properties`
+        are invalid.
+        """
         from confluent_kafka import KafkaError, KafkaException
 
         errors: list[KafkaError] = []
@@ -95,12 +105,12 @@ class Logins:
             asked.close()
 
     def all_work(self, asked: Sequence[Credential]) -> list[bool]:
-        """Log in as all of them in parallel. Raises AdminError, ClientError."""
+        """Tell for each credential whether the user can log in with it, in parallel; raises what work() raises."""
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             return list(pool.map(lambda one: self.work(one.user, one.password or "", one.mechanism), asked))
 
     def wait(self, asked: Sequence[Credential]) -> dict[str, str]:
-        """Wait until new passwords log in; return the reasons of those that do not, by user."""
+        """Wait until new passwords log in, each for SECONDS seconds; return {user: why the password does not}."""
 
         def until_known(one: Credential) -> str:
             deadline, tick = time.monotonic() + SECONDS, threading.Event()
