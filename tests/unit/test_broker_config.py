@@ -237,7 +237,7 @@ def test_who_may_not_ask_is_told_so(run: Run, cluster: FakeCluster) -> None:
 
 def test_a_broker_named_twice(run: Run, cluster: FakeCluster) -> None:
     done = run(kafka_broker_config, brokers=[{"id": 2}, {"id": 2}])
-    assert done["msg"] == "brokers: 2 named twice; keep one entry for each"
+    assert done["msg"] == "brokers: 2 declared twice; keep one entry for each"
 
 
 def test_connections_are_opened_once(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
