@@ -415,7 +415,10 @@ def loops(model: Model) -> Iterator[Problem]:
 
 
 def _flows(node: SparkNode, job: Job, own_cluster: set[str]) -> Iterator[Flow]:
-    """Yield the flows of a job: from each of its inputs to its output and its dead-letter topics."""
+    """Yield a Flow from each input of a job to its output, and to each of its dead-letter topics.
+
+    `own_cluster` has the "address:port" of all listeners of the declared brokers.
+    """
     if job.kind in READ_BACK:
         return
     servers = {entry.strip() for entry in str(job.kafka.get("bootstrap.servers")).split(",")}
@@ -431,7 +434,7 @@ def _flows(node: SparkNode, job: Job, own_cluster: set[str]) -> Iterator[Flow]:
 
 
 def _loop(first: Flow, flows: list[Flow]) -> list[Flow]:
-    """Return the shortest loop that begins with a flow and returns to its source, [] if there is none."""
+    """Return the shortest chain of flows that begins with `first` and ends at its source; [] if there is none."""
     reached, paths = {first.sink}, [[first]]
     for path in paths:  # the list grows: shorter paths come first
         for flow in flows:

@@ -1,4 +1,7 @@
-"""Rules on Spark jobs as the cluster and their hosts see them: login, listener, memory, tasks, standbys."""
+"""Rules on Spark jobs in their environment.
+
+Subjects: consumer groups, logins to Kafka, memory, tasks, stop timeouts, and jobs on several hosts or standbys.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ JOB_GROUP_PROGRESS = JOB_GROUP.variant(
 
 
 def consumer_groups(model: Model) -> Iterator[Problem]:
-    """No two jobs share a consumer group: each would get a part of the records."""
+    """Yield a problem for each Spark job with the consumer group (group.id) of another job.
+
+    Each of the two jobs would get only a part of the records.
+    """
     holders: dict[str, tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
         for job in active(node):
@@ -112,7 +118,10 @@ JOB_MECHANISM_NO_LOGIN = JOB_MECHANISM.variant(
 
 
 def connections(model: Model) -> Iterator[Problem]:
-    """Jobs connect to a listener for clients, with its protocol and one of its mechanisms."""
+    """Yield a problem for each Spark job whose connection settings do not fit the listener that it uses.
+
+    The listener must not be the brokers' own, and must have the job's protocol and one of its mechanisms.
+    """
     if not model.brokers or not model.brokers[0].listeners:
         return
     inner = str(model.brokers[0].inter_broker)
@@ -135,7 +144,7 @@ def connections(model: Model) -> Iterator[Problem]:
 
 
 def _connection(node: SparkNode, job: Job, listeners: Sequence[Listener]) -> Iterator[Problem]:
-    """Compare a job's protocol and mechanism with those of the listeners to which it connects."""
+    """Yield a problem if none of the listeners that a job uses has its security.protocol and sasl.mechanism."""
     place, names = f"{job.variable}.config.kafka", " and ".join(item.name for item in listeners)
     protocol = str(job.kafka.get("security.protocol") or "PLAINTEXT").upper()
     fitting = [item for item in listeners if item.protocol == protocol]
@@ -169,7 +178,10 @@ JOB_MEMORY_SUM_ALL = JOB_MEMORY_SUM.variant(
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """Memory of jobs is written as Spark reads it, and fits into the limit of their units and into their host."""
+    """Yield a problem for each memory size of a Spark job that Spark would reject or that is too large.
+
+    The memory of a job must be below the limit of its systemd unit, that of all jobs of a host below the host's memory.
+    """
     for node in model.spark_nodes:
         limit, total = node.inputs.get("spark_job_memory_max"), size(node.inputs.get("memory"))
         total = None if total is not None and total < LEAST_MEMORY else total  # reported as MEMORY_INVALID
@@ -196,12 +208,12 @@ def memory(model: Model) -> Iterator[Problem]:
 
 
 def driver_memory(node: SparkNode) -> dict[str, int]:
-    """Return the bytes of the drivers of a host, by the names of the active jobs."""
+    """Return {job name: bytes of its driver memory} for the active jobs of a host."""
     return {job.name: _driver(job.config.get("spark")) for job in active(node)}
 
 
 def _driver(spark: Any) -> int:
-    """Return the bytes of a job's driver; Spark's default if they are not set, or not a size."""
+    """Return spark.driver.memory of a job's Spark settings in bytes; 1 GiB, the default, if not set or invalid."""
     written = str(spark.get(HEAPS[0])) if isinstance(spark, Mapping) else ""
     # A number without a unit is reported as JOB_MEMORY.
     return DRIVER if written.strip().isdigit() else _spark_size(written) or DRIVER
@@ -232,7 +244,7 @@ JOB_SPARK_VALUE = ProblemKind(
 
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Check the settings of Spark that a job sets."""
+    """Yield a problem for each of a job's Spark settings that is misspelt, or whose value Spark would reject."""
     master = settings.get("spark.master")
     if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(,0*[1-9]\d*)?\])?", str(master)):
         zero = re.fullmatch(r"local\[\d+(,\d+)?\]", str(master))
@@ -255,7 +267,7 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
 
 
 def _spark_size(value: Any) -> int | None:
-    """Return a size in bytes as Spark reads it (a number without a unit is MiB), None if it is no size."""
+    """Return the bytes of a size as Spark reads it, where "512" is 512 MiB; None if the value is not a size."""
     match = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
     return int(match.group(1)) * UNITS[match.group(2) or "m"] if match else None
 
@@ -272,7 +284,10 @@ JOB_MEMORY_MAX_ALL = JOB_MEMORY_MAX.variant(
 
 
 def _unit_limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
-    """Return the memory limit of a job's unit in bytes, None without one, and where it is set."""
+    """Return (bytes or None, where it is set) of the memory limit of a job's systemd unit.
+
+    `limit` is spark_job_memory_max of the host, which MemoryMax in the job's unit_overrides overrides.
+    """
     entry = next(entry for entry in node.inputs.entries("spark_job_jobs") if str(entry.get("name")) == job.name)
     sections = entry.get("unit_overrides")
     service = sections.get("Service") if isinstance(sections, Mapping) else None
@@ -281,9 +296,10 @@ def _unit_limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]
 
 
 def _above_limit(node: SparkNode, place: str, jobs: Sequence[tuple[Job, Any, int]]) -> list[Problem]:
-    """Report jobs whose drivers do not fit into a limit; once at the host's limit if it is too low for several jobs.
+    """Return the problems of jobs whose driver memory is not below the limit of their unit.
 
-    `jobs` are the jobs, each with its driver's memory as it is written, and the limit of its unit in bytes.
+    `place` is where the limit is set; `jobs` has (job, driver memory as it is written, limit in bytes). If the host's
+    limit is too low for several jobs, one problem names all of them.
     """
     if place == OF_NODE and len(jobs) > 1:
         drivers = [f"{job.name} {written or '(default)'}" for job, written, _ in jobs]
@@ -303,7 +319,10 @@ JOB_SLOTS_MASTER = JOB_SLOTS.variant(advice="use local[{partitions}], or trigger
 
 
 def slots(model: Model) -> Iterator[Problem]:
-    """A real-time job has a slot for each partition: the partition holds it, and with too few slots the job fails."""
+    """Yield a problem for each real-time job with fewer task slots than its topics have partitions.
+
+    In real-time mode each partition holds a slot, and the job fails if there are too few.
+    """
     partitions = {topic.name: whole(topic.get("partitions")) or 0 for topic in topics_of(model) if topic.present}
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -326,7 +345,10 @@ JOB_STOP = ProblemKind(
 
 
 def stop_timeouts(model: Model) -> Iterator[Problem]:
-    """A stop of a real-time job waits for the end of its interval, and the unit waits longer (docs/jobs/relay.md)."""
+    """Yield a warning for each real-time job whose trigger_interval is not shorter than its stop timeout.
+
+    A stop waits for the end of the interval (docs/jobs/relay.md), and systemd would kill the job before.
+    """
     for node in model.spark_nodes:
         timeout = node.inputs.whole(STOP_TIMEOUT)
         own_timeouts = {where for where, drop_in in overrides(node) if _sets_stop_timeout(drop_in)}
@@ -341,13 +363,16 @@ def stop_timeouts(model: Model) -> Iterator[Problem]:
 
 
 def _sets_stop_timeout(drop_in: Mapping[Any, Any]) -> bool:
-    """Tell whether a drop-in sets how long a stop may take."""
+    """Tell whether a drop-in of a systemd unit sets its stop timeout: TimeoutStopSec or TimeoutSec."""
     service = drop_in.get("Service")
     return isinstance(service, Mapping) and bool({"TimeoutStopSec", "TimeoutSec"} & service.keys())
 
 
 def _slots(job: Job) -> tuple[str, int] | None:
-    """Return the property that sets how many tasks of a job run at once, and the number; None if it is the cores."""
+    """Return (property, number) that sets how many tasks of a job run at the same time.
+
+    Return None if it is the number of CPU cores.
+    """
     spark = job.config.get("spark")
     settings: Mapping[Any, Any] = spark if isinstance(spark, Mapping) else {}
     parallelism = whole(settings.get(PARALLELISM))
@@ -375,7 +400,7 @@ JOB_TWICE_BOTH = JOB_TWICE.variant(
 
 
 def duplicate_jobs(model: Model) -> Iterator[Problem]:
-    """A job with the same input and output runs on one host only."""
+    """Yield a warning for each job that several hosts run with the same input and output."""
     runners: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
     doubles: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
     for node in model.spark_nodes:
@@ -399,14 +424,21 @@ def duplicate_jobs(model: Model) -> Iterator[Problem]:
 
 
 def _twice_kind(several: bool, writing: bool, waiting: bool) -> ProblemKind:
-    """Return the kind for jobs that two hosts run: jobs of a database wait for each other, so its rows stay exact."""
+    """Return the kind of problem of jobs that two hosts run.
+
+    `several`: more than one job; `writing`: some of them write results twice; `waiting`: some write to a database,
+    where one waits for the other.
+    """
     if not several:
         return JOB_TWICE_WAITS if waiting else JOB_TWICE
     return JOB_TWICE_BOTH if writing and waiting else JOB_TWICE_SEVERAL if writing else JOB_TWICE_SEVERAL_WAIT
 
 
 def progress_groups(model: Model) -> Iterator[Problem]:
-    """No two jobs of one topic commit their progress, for lag tools, to the same group."""
+    """Yield a problem for each job that commits offsets of a topic to the same group as another job.
+
+    Jobs commit the offsets (config.group) for tools that show lag.
+    """
     holders: dict[tuple[str, str], tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
         for job in active(node):
@@ -428,7 +460,7 @@ JOB_STANDBY = ProblemKind(
 
 
 def standbys(model: Model) -> Iterator[Problem]:
-    """For each job of a standby there is a host that runs it."""
+    """Yield a warning for each job of a standby host that no other host runs."""
     running = {job.name for node in model.spark_nodes for job in active(node)}
     waiting: dict[str, list[str]] = {}
     for node in model.spark_nodes:

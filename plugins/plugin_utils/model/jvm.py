@@ -1,4 +1,4 @@
-"""Rules on options of JVMs: heaps, one garbage collector, no open JMX or debugger, no secrets."""
+"""Rules on Java options: heap sizes, garbage collectors, open JMX or debugger ports, secrets in command lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ FILE = re.compile(r"(file|path|location)$", re.IGNORECASE)
 
 
 def options(machine: Machine) -> dict[str, list[str]]:
-    """Return the options of the JVMs of a host, by variable, one text for each option."""
+    """Return {variable: its Java options} of all JVMs of a host, one list entry for each option.
+
+    The variables are those of the roles, Environment in drop-ins, and the Spark settings of jobs.
+    """
     by_variable: dict[str, list[str]] = {}
     for _, name in inputs("jvm"):
         by_variable[name] = _words(machine.inputs.sequence(name))
@@ -56,7 +59,7 @@ def options(machine: Machine) -> dict[str, list[str]]:
 
 
 def _words(texts: Any) -> list[str]:
-    """Return the options in texts, each of which may contain several."""
+    """Return all options in `texts` as one list; a text may contain several options."""
     return [word for text in texts for word in _split(str(text))]
 
 
@@ -78,7 +81,7 @@ HEAP_SMALL_BYTES = HEAP_SMALL.variant(message="too little to start: a number wit
 
 
 def heaps(model: Model) -> Iterator[Problem]:
-    """Heaps are written as the JVM reads them, and large enough to start."""
+    """Yield a problem for each heap size that the JVM would not accept, or that is too small to start."""
     for machine in model.functional:
         for name in model.input_names(machine, "heaps"):
             declared = str(machine.inputs.get(name))
@@ -99,7 +102,7 @@ BUFFERS_SMALL = ProblemKind(
 
 
 def buffers(model: Model) -> Iterator[Problem]:
-    """Direct memory, which sockets use for buffers, suffices for the first connections."""
+    """Yield a problem for each -XX:MaxDirectMemorySize that is too small for the buffers of the first connections."""
     for machine in model.functional:
         for variable, words in options(machine).items():
             for option in words:
@@ -116,7 +119,7 @@ OPTION_CLASS_PATH_INPUT = OPTION_CLASS_PATH.variant(advice="list the jars in {in
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Heap and class path are set once: by inputs."""
+    """Yield a problem for each Java option that sets the heap or class path, for which the roles have inputs."""
     for machine in model.functional:
         by_variable = options(machine)
         for function in functions().values():
@@ -139,7 +142,7 @@ OPTION_COLLECTOR = ProblemKind(
 
 
 def collectors(model: Model) -> Iterator[Problem]:
-    """A JVM has one garbage collector, and no flags of another one."""
+    """Yield a problem for each JVM with two garbage collectors, or with a flag of a collector that does not run."""
     for machine in model.functional:
         for usual, by_variable in _processes(machine):
             pairs = [(variable, option) for variable, words in by_variable.items() for option in words]
@@ -154,7 +157,10 @@ def collectors(model: Model) -> Iterator[Problem]:
 
 
 def _processes(machine: Machine) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield the options of each JVM of a host, by variable, and the variable that usually sets its collector."""
+    """Yield (usual variable, {variable: options}) for each JVM of a host.
+
+    The usual variable is the one in which a site should set the garbage collector.
+    """
     by_variable, environment = options(machine), "unit_overrides[Service][Environment]"
     for function in functions().values():
         if function.jvm:
@@ -176,7 +182,10 @@ OPTION_IDLE = ProblemKind(
 
 
 def _idle_flags(machine: Machine, collector: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    """Report flags of another collector than the one that runs."""
+    """Yield a warning for each flag of a garbage collector that does not run.
+
+    `collector` is the option of the one that runs, as -XX:+UseG1GC; `pairs` are the (variable, option) of the JVM.
+    """
     running = COLLECTOR.sub(r"\1", collector)
     for variable, option in pairs:
         name = re.match(r"-XX:[+-]?(\w+)", option)
@@ -186,7 +195,7 @@ def _idle_flags(machine: Machine, collector: str, pairs: Sequence[tuple[str, str
 
 
 def heaps_of_jobs(model: Model) -> Iterator[Problem]:
-    """Options of a job's JVM set no heap: Spark sets it, and rejects another."""
+    """Yield a problem for each Java option -Xmx of a Spark job, because Spark rejects this option."""
     for machine in model.spark_nodes:
         for variable, words in options(machine).items():
             for option in words if variable.startswith("spark_job_jobs") else ():
@@ -205,7 +214,10 @@ OPTION_SECRET = ProblemKind(
 
 
 def open_options(model: Model) -> Iterator[Problem]:
-    """No JVM accepts commands from the network without a login, and no command line contains a secret."""
+    """Yield a problem for each Java option that opens a debugger or JMX without a login, or contains a secret.
+
+    Every user of a host can read command lines.
+    """
     for machine in model.functional:
         for variable, words in options(machine).items():
             yield from _jmx(machine, variable, words)
@@ -227,7 +239,7 @@ JMX_OPEN_CLEAR = JMX_OPEN.variant(message="passwords of JMX are sent unencrypted
 
 
 def _jmx(machine: Machine, variable: str, words: list[str]) -> Iterator[Problem]:
-    """Report JMX that listens on the network without a login, or without TLS."""
+    """Yield a problem if Java options make JMX listen on the network without a login or without TLS."""
     values = {name: value for name, _, value in (option.partition("=") for option in words) if name.startswith(JMX)}
     outside = f"{JMX}.port" in values and not LOOPBACK.fullmatch(values.get(f"{JMX}.host", ""))
     for name, kind in (("authenticate", JMX_OPEN), ("ssl", JMX_OPEN_CLEAR)):

@@ -1,4 +1,4 @@
-"""Rules on the inputs of the role base: settings of the kernel, lines of /etc/hosts, firewall rules of the site."""
+"""Rules on inputs of the role base: kernel settings (base_sysctl), lines of /etc/hosts, site_firewall_rules."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ SYSCTL_VALUE_PORTS = SYSCTL_VALUE.variant(
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Settings of the kernel exist, and have values that it accepts and that suit the services."""
+    """Yield a problem for each entry of base_sysctl that does not exist, has an invalid value or harms a service."""
     for machine in model.functional:
         sysctl = machine.inputs.mapping("base_sysctl")
         for name, value in sysctl.items():
@@ -141,9 +141,9 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def _overcommit(model: Model, machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Reject strict accounting of memory with a JVM, which reserves more memory than it uses.
+    """Yield a problem for vm.overcommit_memory: 2 on a host with a JVM, which reserves more memory than it uses.
 
-    On a host with only a database, the manual of PostgreSQL (18.4.4) recommends 2.
+    For a host with only a database, the manual of PostgreSQL (18.4.4) recommends 2.
     """
     ratio = whole(sysctl.get("vm.overcommit_ratio", 50))
     enough = whole(sysctl.get("vm.overcommit_kbytes")) or ratio is None or ratio >= 100
@@ -153,7 +153,11 @@ def _overcommit(model: Model, machine: Machine, sysctl: Mapping[Any, Any]) -> It
 
 
 def _dirty(machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Each limit of dirty pages is set in one way, and that of the kernel is below that of writers."""
+    """Yield a problem for limits of dirty pages that contradict each other.
+
+    A limit is set both in bytes and as a ratio; or the background limit, at which the kernel starts to write, is not
+    below the limit at which processes must wait.
+    """
     for name in ("vm.dirty_bytes", "vm.dirty_background_bytes"):
         other = name.replace("bytes", "ratio")
         if whole(sysctl.get(name)) and whole(sysctl.get(other)):
@@ -164,7 +168,10 @@ def _dirty(machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
 
 
 def open_files(model: Model) -> Iterator[Problem]:
-    """Services open no more files than the kernel allows to a process, or systemd would not start them."""
+    """Yield a problem for fs.nr_open and fs.file-max if a service may open more files than they allow.
+
+    systemd would not start such a service.
+    """
     yield from (problem for name in (OPEN_FILES, ALL_FILES) for problem in _open_files(model, name))
 
 
@@ -183,7 +190,10 @@ def _open_files(model: Model, setting: str) -> Iterator[Problem]:
 
 
 def local_ports(model: Model) -> Iterator[Problem]:
-    """Outgoing connections of a host use no port at which one of its services listens."""
+    """Yield a warning if the range of ports for outgoing connections contains the port of a service.
+
+    The range is net.ipv4.ip_local_port_range in base_sysctl.
+    """
     place, by_range = f"base_sysctl[{RANGE}]", dict[tuple[str, str], list[Machine]]()
     for machine in model.functional:
         sysctl = machine.inputs.mapping("base_sysctl")
@@ -212,7 +222,10 @@ PORT_PASSING = ProblemKind(
 
 
 def ephemeral_ports(model: Model) -> Iterator[Problem]:
-    """The same as local_ports, where the site sets no range: with Linux's default range."""
+    """Yield a warning for each service port in Linux's default range of ports for outgoing connections.
+
+    Hosts with their own range in base_sysctl are checked by local_ports.
+    """
     for machine in model.functional:
         sysctl = machine.inputs.mapping("base_sysctl")
         kept = _reserved(str(sysctl.get(RESERVED) or ""))
@@ -226,12 +239,12 @@ def ephemeral_ports(model: Model) -> Iterator[Problem]:
 
 
 def _reserved(text: str) -> list[tuple[int, int]]:
-    """Return the ports that outgoing connections do not use, as ranges."""
+    """Return [(first port, last port)] of a value of net.ipv4.ip_local_reserved_ports, as "9092,9999-10010"."""
     return [(int(first), int(last or first)) for first, last in re.findall(r"(\d+)(?:-(\d+))?", text)]
 
 
 def _setting(name: str, value: Any) -> tuple[ProblemKind, dict[str, Any]] | None:
-    """Return what is wrong with a setting, and the details of the message; None if nothing is."""
+    """Return (kind of problem, message details) of one entry of base_sysctl; None if it is valid."""
     if name.replace("/", ".") in REMOVED:
         return SYSCTL_VALUE_REMOVED, {"release": REMOVED[name.replace("/", ".")]}
     if name not in KERNEL and name not in (RANGE, RESERVED):
@@ -269,7 +282,10 @@ HOSTS_LINE_OWN = HOSTS_LINE.variant(
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """Lines of /etc/hosts have an address and names, and no other address for a host of the inventory."""
+    """Yield a problem for each entry of base_hosts (lines of /etc/hosts) without valid address and names.
+
+    Also yield one if an entry gives a host of the inventory another address.
+    """
     elsewhere = {str(address) for machine in model.machines.values() for address in machine.addresses}
     correct = set[str]()  # most hosts have the same lines
     for machine in model.functional:
@@ -285,7 +301,10 @@ def names(model: Model) -> Iterator[Problem]:
 def _line(
     model: Model, machine: Machine, number: int, entry: Mapping[str, Any], elsewhere: Collection[str]
 ) -> Iterator[Problem]:
-    """Check one entry of base_hosts; `elsewhere` are the addresses of all hosts."""
+    """Yield problems of the entry `number` of base_hosts.
+
+    `elsewhere` has the addresses of all hosts of the inventory.
+    """
     address, host_names = entry.get("address"), entry.get("names")
     if address is not None and not is_address(address) and str(address) not in elsewhere:
         yield machine.report(HOSTS_LINE_ADDRESS, f"base_hosts[{number}].address", address)
@@ -312,7 +331,10 @@ FIREWALL_NOBODY_BOTH = FIREWALL_NOBODY.variant(
 
 
 def rules(model: Model) -> Iterator[Problem]:
-    """Each firewall rule of the site has a source, and no two rules accept and reject the same source."""
+    """Yield a problem for each rule in site_firewall_rules without a source.
+
+    Also yield one if one rule accepts and another rejects the same source.
+    """
     for machine in model.functional:
         actions: dict[tuple[Any, str], str] = {}
         for rule in machine.inputs.entries("site_firewall_rules") if rules_of(machine) else ():

@@ -1,4 +1,7 @@
-"""Rules on the permissions of keys and bundles: the role pki gives them to root and one group (0640)."""
+"""Rules on the permissions of keystores and truststores.
+
+The role pki makes them readable by root and one group (mode 0640), which must be that of the service.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ STORE_GROUP = ProblemKind(
 
 
 def readers(model: Model) -> Iterator[Problem]:
-    """Files that a service reads belong to its group."""
+    """Yield a problem for each keystore and truststore whose `group` does not let its service read the file."""
     read: dict[str, Readers] = {machine.name: {} for machine in model.functional}
     for broker in model.brokers:
         read[broker.name] |= {path: ("kafka", purpose) for path, purpose in _of_broker(broker).items()}
@@ -67,7 +70,7 @@ def _plain(path: Any) -> str:
 
 
 def _of_broker(broker: Broker) -> dict[str, str]:
-    """Return the files that a broker reads, by path, each with its purpose."""
+    """Return {path: purpose for a message} of the keystores and truststores that a broker reads."""
     files: dict[str, str] = {}
     for item in broker.encrypted:
         files.setdefault(_plain(broker.keystore(item)), f"listener {item.name}")
@@ -80,7 +83,7 @@ def _of_broker(broker: Broker) -> dict[str, str]:
 
 
 def _of_jobs(node: SparkNode) -> dict[str, str]:
-    """Return the files that the connections of jobs name, by path, each with its purpose."""
+    """Return {path: "job NAME"} of the keystores and certificates in the connection settings of jobs."""
     files: dict[str, str] = {}
     for job in node.jobs:
         database = job.config.get("database")
@@ -92,7 +95,7 @@ def _of_jobs(node: SparkNode) -> dict[str, str]:
 
 
 def _may_read(machine: Machine, function: str, group: str) -> bool:
-    """Tell whether a unit may read files of a group; assume it for groups of the site."""
+    """Tell whether the service of a function can read files of a group; true for an unknown group of the site."""
     own = GROUPS[function]
     if group == own or group not in (ROOT, *GROUPS.values()):
         return True

@@ -1,4 +1,4 @@
-"""Rules on the values of listeners: names, mechanisms and addresses that Kafka accepts."""
+"""Rules on the values of listeners: names, ports, SASL mechanisms, advertised addresses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ LISTENER_PORT = ProblemKind(
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """There are listeners, each with a name and a port of its own, as Kafka compares them."""
+    """Yield a problem for each broker without listeners, or with two whose names or ports are equal for Kafka.
+
+    Kafka ignores the case of names, and also rejects some characters in them.
+    """
     for broker in model.brokers:
         if not broker.listeners and isinstance(broker.inputs.values.get("kafka_listeners"), list):
             yield broker.report(LISTENERS_NONE, "kafka_listeners")
@@ -65,7 +68,7 @@ def listeners(model: Model) -> Iterator[Problem]:
 
 
 def _pair(broker: Broker, first: Listener, second: Listener) -> Iterator[Problem]:
-    """Yield what is wrong with the second of two listeners."""
+    """Yield a problem if two listeners of a broker have names that differ only in case, or the same port."""
     if first.name != second.name and first.name.lower() == second.name.lower():
         yield broker.report(LISTENER_CASE, "kafka_listeners", second.name, other=first.name)
     addresses = {str(first.address), str(second.address)}
@@ -84,7 +87,10 @@ MECHANISM_IDLE = ProblemKind(
 
 
 def mechanisms(model: Model) -> Iterator[Problem]:
-    """SASL mechanisms are mechanisms of Kafka, and the settings that they require are set."""
+    """Yield a problem for each SASL mechanism of a listener that Kafka does not know or that has no effect.
+
+    Also yield one if settings that the mechanism requires are missing.
+    """
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
             declared, variable = entry.get("sasl_mechanisms"), f"kafka_listeners[{entry.get('name')}].sasl_mechanisms"
@@ -103,7 +109,7 @@ LISTENER_IDLE = ProblemKind(
 
 
 def idle(model: Model) -> Iterator[Problem]:
-    """Settings of logins and of TLS belong to listeners that use them."""
+    """Yield a problem for each setting of TLS or SASL that has no effect, because no listener uses TLS or SASL."""
     for broker in model.brokers:
         secure = broker.inputs.get("security_profile") != "plaintext"  # else the wiring sets more than is used
         for entry in broker.inputs.entries("kafka_listeners") if secure and not broker.production else ():
@@ -126,7 +132,10 @@ def idle(model: Model) -> Iterator[Problem]:
 
 
 def _idle(broker: Broker, variable: str, name: str, secure: bool) -> Iterator[Problem]:
-    """Yield a problem for a property of one listener, or of all, where none of these listeners uses it."""
+    """Yield the problem of one broker property that has no effect, because the listeners it applies to do not use it.
+
+    `variable` is the property's place in the inventory; `secure` is false if security_profile is plaintext.
+    """
     match = OF_LISTENER.fullmatch(name)
     listener, rest = (match[1], match[2]) if match else ("", name)
     feature = next((feature for feature, names in REQUIRING.items() if names.fullmatch(rest)), "")
@@ -147,7 +156,7 @@ def _idle(broker: Broker, variable: str, name: str, secure: bool) -> Iterator[Pr
 
 
 def _no_logins(broker: Broker, entry: Mapping[str, Any]) -> bool:
-    """Tell whether clients cannot log in to a listener, and no other rule reports that."""
+    """Tell whether sasl_mechanisms of this kafka_listeners entry has no effect, and no other rule reports that."""
     clear = not broker.production and broker.inputs.get("security_profile") != "plaintext"
     return entry.get("protocol") == "SSL" or (entry.get("protocol") == "PLAINTEXT" and clear)
 
@@ -184,7 +193,7 @@ def _mechanism(broker: Broker, item: Listener, name: str) -> Iterator[Problem]:
 
 
 def _jaas_file(broker: Broker) -> bool:
-    """Tell whether the broker has a JAAS file, which may set what kafka_config does not."""
+    """Tell whether Java options name a JAAS file, which may contain the logins that kafka_config does not."""
     return "java.security.auth.login.config" in str(broker.inputs.get("kafka_java_options"))
 
 
@@ -201,7 +210,10 @@ LISTENER_BROKER_LOGIN = ProblemKind(
 
 
 def among_brokers(model: Model) -> Iterator[Problem]:
-    """If the brokers' own listener uses SASL, the site sets their login: the role sets none."""
+    """Yield a problem if the listener between brokers uses SASL, but no login of the brokers is set.
+
+    The role sets no such login, so the site must.
+    """
     for broker in model.brokers:
         for item in broker.listeners:
             if item.name != str(broker.inter_broker) or not item.protocol.startswith("SASL"):
@@ -243,7 +255,7 @@ ADVERTISED_INVALID = ProblemKind(
 
 
 def advertised(model: Model) -> Iterator[Problem]:
-    """Each listener advertises an address, or a name, that leads clients to the broker from their own hosts."""
+    """Yield a problem for each advertised_address that is the loopback, or neither an address nor a name."""
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
             address = entry.get("advertised_address")
@@ -257,7 +269,7 @@ def advertised(model: Model) -> Iterator[Problem]:
 
 
 def shared(model: Model) -> set[tuple[str, int | None]]:
-    """Return the addresses and ports that several brokers advertise."""
+    """Return {(address, port)} of the endpoints that several brokers advertise."""
     endpoints = (
         endpoint
         for broker in model.brokers
@@ -276,9 +288,9 @@ ADVERTISED_SHARED = ProblemKind(
 
 
 def advertised_once(model: Model) -> Iterator[Problem]:
-    """Each broker advertises an address and port that no other broker advertises.
+    """Yield a problem for each advertised address and port that another broker advertises too.
 
-    Kafka requires it as well (kafka.server.KafkaServer.createBrokerInfo, of all listeners of the registered brokers).
+    Kafka does not start such a broker (kafka.server.KafkaServer.createBrokerInfo).
     """
     twice = shared(model)
     for broker in model.brokers:
@@ -294,7 +306,10 @@ ADDRESS_LOCAL = ProblemKind(
 
 
 def addresses(model: Model) -> Iterator[Problem]:
-    """The addresses of a host lead to it from every other host."""
+    """Yield a problem for each client_address or replication_address at which other hosts cannot reach the host.
+
+    Such an address is that of the loopback, multicast, link-local or unspecified.
+    """
     for machine in model.functional:
         for network in NETWORKS:
             value = str(machine.address(network) or "")

@@ -1,4 +1,4 @@
-"""Checks passwords, and super users, which ACLs do not restrict."""
+"""Checks passwords of users, and super users (ACLs do not restrict super users)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ OURS = ("User:admin", "User:kafka-broker")
 
 
 def super_users(broker: Broker) -> list[tuple[str, str]]:
-    """Return the super users in effect, each with its variable: kafka_config overrides the role's input."""
+    """Return (principal, variable that sets it) of each super user of a broker.
+
+    super.users in kafka_config overrides kafka_super_users.
+    """
     for variable, layer in reversed(broker.layers):
         if layer.get("super.users") is not None:
             users = str(layer["super.users"]).split(";")
@@ -36,7 +39,10 @@ VAULT_NUMBER = ProblemKind(
 
 
 def vault(model: Model) -> Iterator[Problem]:
-    """Check that each entry of the vault has a value: one without is null, which an encrypted file hides."""
+    """Yield a problem for each entry of the variable `vault` (passwords) that is empty or not a text.
+
+    In an encrypted file, such an entry is easily overlooked.
+    """
     mistyped = {problem.variable for problem in model.mistyped}
     for host, values in model.hosts.items():
         entries = values.get("vault")
@@ -47,7 +53,7 @@ def vault(model: Model) -> Iterator[Problem]:
 
 
 def _null(entries: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield the places of entries of the vault without a value."""
+    """Yield the places of entries of `vault` without a value, as vault.passwords.alice."""
     if "pki_passphrase" in entries and entries["pki_passphrase"] in (None, ""):
         yield "vault.pki_passphrase"
     for part in ("passwords", "new_passwords"):
@@ -60,7 +66,7 @@ def _null(entries: Mapping[Any, Any]) -> Iterator[str]:
 
 
 def _numbers(entries: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield the places of passwords that are not texts."""
+    """Yield the places of passwords in `vault` that are not a text, as vault.passwords.alice."""
     for part in ("passwords", "new_passwords"):
         passwords = entries.get(part)
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
@@ -98,7 +104,10 @@ SUPER_USER_APPLICATION_ACLS = SUPER_USER_APPLICATION.variant(
 
 
 def admins(model: Model) -> Iterator[Problem]:
-    """Check that super users are brokers and admins, each named, and that no application is a super user."""
+    """Yield a problem for each super user that is not a single named principal.
+
+    Also yield one if a super user logs in with a password or has ACLs, as applications do.
+    """
     present = model.present("kafka_users")
     users = {f"User:{user.get('name')}" for user in present if switch(user.get("credential")) is not False}
     restricted = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
@@ -135,7 +144,10 @@ PASSWORD_SHARED = ProblemKind(
 
 
 def passwords(model: Model) -> Iterator[Problem]:
-    """Check that no password can be guessed from the name, and that no two users share one; no password is shown."""
+    """Yield a problem for each password that is short, resembles the user's name, or belongs to two users.
+
+    Messages do not contain the password.
+    """
     owners: dict[str, str] = {}
     hosts = names(model.brokers)
     for user in model.present("kafka_users"):
@@ -150,7 +162,7 @@ def passwords(model: Model) -> Iterator[Problem]:
 
 
 def _is_guessable(name: str, password: str) -> bool:
-    """Tell whether a password is the user's name, forwards or backwards, with digits or signs around it."""
+    """Tell whether a password is the name of its user, forwards or backwards, with digits or signs around it."""
     plain = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", password).lower()
     plain_name = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name).lower()
     return bool(plain_name) and plain in (plain_name, plain_name[::-1])
@@ -164,7 +176,10 @@ USER_LOGIN = ProblemKind(
 
 
 def verification(model: Model) -> Iterator[Problem]:
-    """Check that passwords are verified by a login at a listener that asks for one."""
+    """Yield a problem if users' passwords are verified by a login, but the listener requires no password.
+
+    The listener is that of kafka_client; there, every password would seem to be right.
+    """
     for broker in model.brokers[:1]:
         protocol = str(broker.inputs.mapping("kafka_client").get("security.protocol") or "PLAINTEXT")
         users = [user for user in model.present("kafka_users") if user.get("password") and _by_login(user)]
@@ -176,5 +191,5 @@ def verification(model: Model) -> Iterator[Problem]:
 
 
 def _by_login(user: Mapping[str, Any]) -> bool:
-    """Tell whether a login verifies the password of a user."""
+    """Tell whether a run verifies a user's password by a login with it (`verify` is login or not set)."""
     return user.get("verify") in (None, "login") and switch(user.get("credential")) is not False

@@ -1,4 +1,4 @@
-"""Rules on addresses, subnets and listeners."""
+"""Rules on addresses of hosts, the subnets of the client and the replication network, and listeners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADDRESS_RESERVED = ProblemKind(
 
 
 def addresses(model: Model) -> Iterator[Problem]:
-    """Every host has a valid address in its networks, and no address is declared twice."""
+    """Yield a problem for each client_address and replication_address that is missing, invalid or declared twice."""
     cluster = {machine.name for machine in model.cluster}
     for machine in model.functional:
         for network in NETWORKS if machine.name in cluster else ("client",):
@@ -84,7 +84,10 @@ ADDRESS_OUTSIDE = ProblemKind(
 
 
 def outside(model: Model) -> Iterator[Problem]:
-    """Each address is in its network; a swap of the two, or a wrong subnet, is reported once for all its hosts."""
+    """Yield a problem for each address outside the subnet of its network (client or replication).
+
+    If the two networks are exchanged, or a subnet is wrong, one problem names all hosts.
+    """
     known = [machine for machine in model.machines.values() if machine.addresses]
     swapped = {machine.name for machine in known if _swapped(machine)}
     if swapped:
@@ -102,7 +105,10 @@ def outside(model: Model) -> Iterator[Problem]:
 
 
 def _outside(network: str, declared: str, machines: Sequence[tuple[Machine, bool]]) -> Iterator[Problem]:
-    """Yield what is wrong with the hosts of one declared subnet, each with whether its address is outside."""
+    """Yield the problems of hosts with the same declared subnet of a network.
+
+    `machines` has (host, whether its address is outside the subnet).
+    """
     name, variable = f"{network}_address", f"{network}_network"
     out = [machine for machine, is_out in machines if is_out]
     hosts = tuple(machine.name for machine, _ in machines)
@@ -123,7 +129,10 @@ def _outside(network: str, declared: str, machines: Sequence[tuple[Machine, bool
 
 
 def _wider(declared: str, addresses: Sequence[str]) -> str | None:
-    """Return the smallest network around another that has all addresses and is no wider than a /24; None for none."""
+    """Return the smallest subnet that contains `declared` and all addresses, but is not wider than a /24.
+
+    Return None if there is none.
+    """
     network = ip_network(declared)
     for length in range(network.prefixlen - 1, 23, -1):
         wider = network.supernet(new_prefix=length)
@@ -133,7 +142,7 @@ def _wider(declared: str, addresses: Sequence[str]) -> str | None:
 
 
 def _swapped(machine: Machine) -> bool:
-    """Tell whether a host has two addresses and each is in the subnet of the other network only."""
+    """Tell whether both addresses of a host are in the subnet of the other network only."""
     pairs = [(machine.address(network), machine.network(network)) for network in NETWORKS]
     (client, client_network), (replication, replication_network) = pairs
     return (
@@ -151,7 +160,10 @@ ADDRESS_VERSION = ProblemKind(
 
 
 def versions(model: Model) -> Iterator[Problem]:
-    """Addresses and networks are IPv4: the files of Kafka and ZooKeeper require another notation for IPv6."""
+    """Yield a problem for each IPv6 address or subnet.
+
+    Configuration files of Kafka and ZooKeeper require another notation for IPv6, which the roles do not write.
+    """
     for machine in model.machines.values():
         for name in (f"{network}_{what}" for network in NETWORKS for what in ("address", "network")):
             if v6(machine.inputs.get(name)):
@@ -181,7 +193,7 @@ NETWORK_OVERLAP = ProblemKind(
 
 
 def subnets(model: Model) -> Iterator[Problem]:
-    """The two networks are declared, and none overlaps another."""
+    """Yield a problem for client_network or replication_network that is not set, invalid, or overlaps the other."""
     declared: dict[tuple[str, str], None] = {}
     for machine in model.cluster:
         for network in NETWORKS:
@@ -204,7 +216,10 @@ LISTENER_UNKNOWN = ProblemKind("LISTENER_UNKNOWN", "kafka_listeners has only {na
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Listener names are unique, listeners bind an address of the host, and advertise an address that clients reach."""
+    """Yield a problem for each listener with a duplicate name, or an address or port that cannot be used.
+
+    Also yield one for an inter-broker listener that does not exist, and for a listener without TLS in production.
+    """
     for broker in model.brokers:
         names = [item.name for item in broker.listeners]
         for name in sorted({name for name in names if names.count(name) > 1}):
@@ -258,7 +273,7 @@ LISTENER_NETWORK = ProblemKind(
 
 
 def replication_network(model: Model) -> Iterator[Problem]:
-    """Brokers copy their data over the replication network."""
+    """Yield a warning for each broker whose listener between brokers is in the client network."""
     for broker in model.brokers:
         client, replication = broker.address("client"), broker.address("replication")
         for item in broker.listeners:

@@ -1,4 +1,7 @@
-"""Checks what the declared ACLs allow: their names match something, and each job has the permissions it needs."""
+"""Checks what the declared ACLs allow.
+
+The names in ACLs must be able to match something, and Spark jobs must have the permissions that they need.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ ACL_HOST = ProblemKind(
 
 
 def matching(model: Model) -> Iterator[Problem]:
-    """Check that the name, the operations and the host of each entry of kafka_acls can match something."""
+    """Yield a problem for each entry of kafka_acls whose name, operations or host can never match."""
     hosts = names(model.brokers)
     for acl in model.present("kafka_acls"):
         variable, name = f"kafka_acls[{acl.get('principal')}]", str(acl.get("name") or "")
@@ -92,7 +95,10 @@ ACL_JOB_DENIED = ProblemKind(
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """Check that ACLs allow what each job needs, if brokers check ACLs and the inventory declares some."""
+    """Yield a problem for each Spark job whose user does not have a permission that the job needs.
+
+    If the inventory has no ACLs, or brokers do not check them, yield nothing.
+    """
     acls = model.acls
     if not acls or not model.brokers:
         return
@@ -126,9 +132,9 @@ def jobs(model: Model) -> Iterator[Problem]:
 
 
 def _literal_group(model: Model, user: str, need: Need) -> tuple[ProblemKind, str, str] | None:
-    """Return the kind, place and name of a literal grant or ACL that would allow what a job needs if it were a prefix.
+    """Return (kind of problem, place, name) of a grant or ACL that should be for a prefix of group names.
 
-    None if the job needs no prefix of groups, or if there is no such grant.
+    A job may need a prefix, while the grant or ACL is for exactly this name. Return None if this is not the case.
     """
     operation, resource, name, pattern = need
     if resource != "group" or pattern != "prefixed":
@@ -145,15 +151,16 @@ def _literal_group(model: Model, user: str, need: Need) -> tuple[ProblemKind, st
 
 
 def _text(need: Need) -> str:
-    """Return a permission as text: `READ on group spark-kafka-source*`."""
+    """Return a permission as text for a message, as "READ on group spark-kafka-source*"."""
     operation, resource, name, pattern = need
     return f"{operation} on {resource} {name}{'*' if pattern == 'prefixed' else ''}"
 
 
 def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[tuple[Need, Acl | None]]:
-    """Yield each permission that a job needs and does not have, with the ACL that denies it, if any.
+    """Yield (permission, ACL that denies it or None) for each permission that a job needs, but its user does not have.
 
-    The first denial ends the list: the other missing permissions may follow from it.
+    `principal` is that of the job's user. The first denial ends the list, because other permissions may be missing for
+    the same reason.
     """
     addresses = [str(address) for address in node.addresses]
     acls_of_user = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
@@ -173,10 +180,10 @@ def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> It
 def _other_user(
     node: SparkNode, job: Job, acls: Sequence[Acl], others: Collection[str], missing: Sequence[str]
 ) -> Problem | None:
-    """Return the problem of a job that logs in as another user than the one that has its permissions, else None.
+    """Return the problem of a job that logs in as the wrong user, while another user has its permissions; else None.
 
-    The other user has the name of the job, or is the only one that has all permissions while the job's user has none.
-    A user without any ACL in the inventory is not judged: its ACLs may be managed elsewhere.
+    The other user has the name of the job, or is the only one with all permissions while the job's user has none.
+    Nothing is reported if the job's user has no ACL in the inventory: its ACLs may be managed elsewhere.
     """
     if not missing or _managed_elsewhere(f"User:{job.user}", acls):
         return None
@@ -204,12 +211,12 @@ def _missing(node: SparkNode, job: Job, need: Need, acls: Sequence[Acl]) -> Prob
 
 
 def _managed_elsewhere(principal: str, acls: Sequence[Acl]) -> bool:
-    """Tell whether the inventory has no ACL of a principal: its ACLs may then be managed elsewhere."""
+    """Tell whether the inventory has no ACL of a principal, so that the principal's ACLs may be managed elsewhere."""
     return not any(acl.get("principal") == principal for acl in acls)
 
 
 def needs(job: Job) -> Iterator[Need]:
-    """Yield the permissions that a job needs."""
+    """Yield the permissions that a job needs, as (operation, resource type, name, "literal" or "prefixed")."""
     topics, sink = reads(job), end(job, "output")
     for topic in topics:
         yield "READ", "topic", topic, "literal"
@@ -227,7 +234,8 @@ def needs(job: Job) -> Iterator[Need]:
 def covers(acl: Acl, operation: str, resource: str, name: str, pattern: str) -> bool:
     """Tell whether an ACL applies to an operation on a resource.
 
-    A denial also covers a prefix if it applies to only some of the names with that prefix.
+    If `pattern` is prefixed, `name` is a prefix; an ACL that denies also applies if it is for some names with this
+    prefix.
     """
     given = acl.get("operations")
     operations = {str(item).upper() for item in given} if isinstance(given, (list, tuple)) else set()

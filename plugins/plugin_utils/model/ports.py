@@ -1,4 +1,4 @@
-"""Rules on ports: each open port of a host belongs to one service."""
+"""Rules on ports: each port of a host belongs to one service, which is allowed to open it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Port(NamedTuple):
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:
-    """Return the ports at which the services of a host listen, as its functions declare them."""
+    """Return the ports at which the services of a host listen, from `ports` in groups/*.yml."""
     ports: list[Port] = []
     for function, item in model.items(machine, "ports"):
         declared = item.get("port") if isinstance(item, Mapping) else None
@@ -55,7 +55,7 @@ IDLE = ("stopped", "absent")
 
 
 def of_jvms(machine: Machine, model: Model) -> list[Port]:
-    """Return the additional ports of a host's JVMs: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
+    """Return the other ports of a host's JVMs: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
     entries = machine.inputs.entries("spark_job_jobs")
     idle = tuple(f"spark_job_jobs[{entry.get('name')}]." for entry in entries if entry.get("state") in IDLE)
     ports = [
@@ -102,7 +102,7 @@ PORT_RANGE = ProblemKind("PORT_RANGE", "{what} has a port outside 1 to 65535", "
 
 
 def taken(model: Model) -> Iterator[Problem]:
-    """No two services of a host listen at one port, and every port is valid."""
+    """Yield a problem for each port that two services of a host use, and for each port outside 1 to 65535."""
     for machine in model.functional:
         services = of_services(machine, model)
         ports = [*services, Port(SSH, "", "the SSH server"), *of_jvms(machine, model)]
@@ -131,7 +131,7 @@ PORT_PRIVILEGED = ProblemKind(
 
 
 def privileged(model: Model) -> Iterator[Problem]:
-    """Services do not run as root, and open no port below 1024 without the capability for it."""
+    """Yield a problem for each port below 1024 of a service: only root, or a unit with a capability, may open it."""
     for machine in model.functional:
         for port in [*of_services(machine, model), *of_jvms(machine, model)]:
             low = isinstance(port.number, int) and 0 < port.number < UNPRIVILEGED and port.number != SSH
@@ -148,7 +148,10 @@ def privileged(model: Model) -> Iterator[Problem]:
 
 
 def _allowed(machine: Machine, product: str) -> bool:
-    """Tell whether the unit, or the kernel, allows a service to open ports below 1024."""
+    """Tell whether a service can open ports below 1024.
+
+    `product` is the prefix of its variables. The unit has the capability, or base_sysctl lowers the kernel's limit.
+    """
     service = machine.inputs.mapping(f"{product}_unit_overrides").get("Service")
     section = service if isinstance(service, Mapping) else {}
     allowed = all(BIND in str(section.get(name)).lower() for name in CAPABILITIES)
