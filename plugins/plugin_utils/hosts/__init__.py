@@ -50,13 +50,13 @@ def check_hosts(
     lost: Collection[str] = (),
     registered: Collection[str] = (),
 ) -> list[Problem]:
-    """Return every difference between the probed hosts and the model.
+    """Return every difference between the probed hosts and the model, as problems.
 
-    `probes` holds the probe of each host of this run; a host that --limit excludes has none and is not checked.
-    The others come from the module kafka_cluster: `undeclared` is {broker id: number of replicas} of brokers that are
-    not in the inventory, `offline` the partitions without a leader, `alone` {broker id: offline partitions of which
-    that broker was the only in-sync replica}, `registered` the ids of the brokers that are up. `lost` are the
-    partitions whose records the user gave up (-e lost=...).
+    `probes` is {host: result of the module host_probe} for the hosts of this run; hosts that --limit excludes are not
+    checked. The other arguments come from the module kafka_cluster: `undeclared` is {broker id: number of replicas} of
+    brokers that are not in the inventory, `offline` are the partitions without a leader, `alone` is {broker id: offline
+    partitions of which that broker was the only in-sync replica}, `registered` are the ids of the brokers that are up.
+    `lost` are the partitions whose records the user gave up (-e lost=...).
     """
     problems: list[Problem] = []
     older = {host: connections.ports_with_older_rules(model.machines[host], probe) for host, probe in probes.items()}

@@ -18,17 +18,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 
 class VerifiedArchives:
-    """The archives of one run. Each checksum and each archive is read once, and an archive only if a host has none."""
+    """Reads and verifies the archives of one run on the control node; each checksum and archive is read once."""
 
     def __init__(self) -> None:
         """Start with an empty cache."""
         self._results: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of `function(*arguments)`; a second call returns, or raises, the result of the first.
-
-        Raises ArchiveError if the function does.
-        """
+        """Return `function(*arguments)`; repeated calls return the first result, or raise the first ArchiveError."""
         key = (function, arguments)
         if key not in self._results:
             try:
@@ -40,9 +37,10 @@ class VerifiedArchives:
         return self._results[key]
 
     def path(self, source: str, checksum: str, installed: Collection[str]) -> Path | None:
-        """Return the verified file, or None while every host so far has it.
+        """Return the path of the verified archive `source`; None if this host and all hosts before it have it already.
 
-        `installed` are the digests of the archives that a host has. Raises ArchiveError.
+        `checksum` is the declared one, `installed` are the SHA-512 digests of the archives on the host. Raises
+        ArchiveError if the archive or its checksum cannot be read, or if they differ.
         """
         digest = self.once(expected, checksum)
         if digest in installed and (local, (source, digest)) not in self._results:
@@ -52,7 +50,7 @@ class VerifiedArchives:
 
 
 def archives(model: Model, machine: Machine) -> list[str]:
-    """Return the inputs that name archives of a host, without wheels: preflight/job_configs.py checks those."""
+    """Return the names of a host's inputs that name archives, except wheels, which preflight/job_configs.py checks."""
     return [name for name in model.input_names(machine, "archives") if not name.endswith("_wheel")]
 
 
@@ -60,7 +58,10 @@ ARCHIVE = ProblemKind("ARCHIVE", "{error}", "{advice}")
 
 
 def missing_archives(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield the errors of archives that a host does not have; an archive that every host has is not read."""
+    """Yield a problem for each archive that a host needs and that the control node cannot provide.
+
+    `probes` is {host: result of host_probe}. An archive that every host has installed is not read.
+    """
     verified = VerifiedArchives()
     for host, probe in probes.items():
         machine = model.machines[host]
@@ -88,6 +89,6 @@ ZOOKEEPER_CLIENT = ProblemKind(
 
 
 def _client_version(machine: Machine, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield a warning if Kafka's archive has a ZooKeeper client that can deadlock; () is an unknown version."""
+    """Yield a warning if this version of the ZooKeeper client in Kafka's archive can deadlock; () is unknown."""
     if version and (version < (3, 8, 5) or (3, 9) <= version < (3, 9, 3)):
         yield machine.report(ZOOKEEPER_CLIENT, "kafka_archive", version=".".join(map(str, version)))

@@ -25,10 +25,10 @@ ZOOKEEPER_SERVERS_CHANGED = ProblemKind(
 
 
 def zookeeper_moved(model: Model, broker: Broker, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if a broker that has data would connect to another chroot, or to another ensemble.
+    """Yield a problem if a broker with data would connect to another chroot or another ZooKeeper ensemble.
 
-    An ensemble is another one if it has none of the servers of the installed server.properties: servers may be added
-    and replaced one by one.
+    The ensemble is another one if none of the servers in the installed server.properties is declared: servers may be
+    added and replaced one by one. `probe` is the result of host_probe.
     """
     installed, _, path = probe["zookeeper_connect"].partition("/")
     if not installed or not any(meta.get("cluster.id") for meta in probe["meta_properties"].values()):
@@ -45,5 +45,5 @@ def zookeeper_moved(model: Model, broker: Broker, probe: Mapping[str, Any]) -> I
 
 
 def _hosts(entries: list[str]) -> set[str]:
-    """Return the hosts of host:port entries: another port is the same server."""
+    """Return the host names in a list of `host:port` entries; the port does not identify a server."""
     return {entry.strip().rpartition(":")[0].strip("[]") or entry.strip() for entry in entries}

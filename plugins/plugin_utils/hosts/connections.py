@@ -33,7 +33,10 @@ FIREWALL_CONTROL_NODE = ProblemKind(
 
 
 def firewall(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if a host's rules cannot be loaded, or would deny Ansible or the health checks."""
+    """Yield a problem if nft cannot load a host's firewall rules, or if they would block Ansible or health checks.
+
+    `probe` is the result of host_probe.
+    """
     rules, open_ports = rules_of(machine), left_alone(machine)
     if (rules or open_ports) and probe["nft"]:
         yield machine.report(FIREWALL_NFT, "base_firewall", True, error=probe["nft"])
@@ -46,7 +49,10 @@ def firewall(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
 
 
 def _health_checks(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
-    """Yield (address, port) of a host to which the control node connects: of its listeners, the admin listeners."""
+    """Yield each (address, port) of a host to which the control node connects for health checks.
+
+    Of a broker's listeners, these are only the listeners in kafka_admin_listeners.
+    """
     admin_listeners = [f"kafka_listeners[{name}]" for name in machine.inputs.mapping("kafka_admin_listeners")]
     for port in of_services(machine, model):
         is_admin = port.variable in admin_listeners or not port.variable.startswith("kafka_listeners[")
@@ -55,9 +61,9 @@ def _health_checks(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
 
 
 def ports_with_older_rules(machine: Machine, probe: Probe) -> set[str]:
-    """Return the ports that rules of an earlier run may block: this run replaces those rules.
+    """Return the ports, as texts, that the firewall rules of an earlier run may block; this run replaces these rules.
 
-    Contains `!=` if those rules closed all other ports of the host.
+    The set contains `!=` if these rules close all other ports of the host. It is empty if the rules do not change.
     """
     installed_lines = installed(probe["firewall"])
     declared = lines(rules_of(machine), left_alone(machine))
@@ -78,9 +84,9 @@ PEER_UNREACHABLE = ProblemKind(
 
 
 def reachable(model: Model, host: str, probe: Probe, older: Mapping[str, set[str]]) -> Iterator[Problem]:
-    """Yield a problem for each peer that does not answer; a refused connection counts as an answer.
+    """Yield a problem for each peer that did not answer a connection from `host`; a refused connection is an answer.
 
-    `older` holds, for each host of this run, its `ports_with_older_rules`.
+    `older` is {host of this run: its `ports_with_older_rules`}: peers behind such rules are skipped.
     """
     machine = model.machines[host]
     for peer in peers(model, host):

@@ -21,7 +21,10 @@ DATABASE_DATA_VERSION = ProblemKind(
 
 
 def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if an empty server would start beside the data of another version, as after a new release."""
+    """Yield a problem if PostgreSQL would start empty next to the data of another version.
+
+    This can happen after an upgrade of the operating system. `probe` is the result of host_probe.
+    """
     if not model.is_in("database", machine):
         return
     path = str(machine.inputs.get("postgresql_data_dir"))
@@ -41,7 +44,7 @@ def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[P
 
 
 def memory(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if the server and its connections may take more memory than the host has."""
+    """Yield a problem if PostgreSQL and its connections may use more memory than the host has."""
     total = probe["memory"]
     if model.is_in("database", machine) and total and (fault := too_much(machine, total, f"{total / 2**30:.1f} GiB")):
         kind, place, value, details = fault

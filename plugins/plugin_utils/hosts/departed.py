@@ -23,10 +23,10 @@ BROKER_DROPPED = ProblemKind(
 def dropped_brokers(
     model: Model, probes: Mapping[str, Mapping[str, Any]], undeclared: Mapping[str, int]
 ) -> Iterator[Problem]:
-    """Yield brokers that are not declared and have replicas: firewall rules would separate them from their followers.
+    """Yield a problem for each broker that is not declared and still has replicas.
 
-    `undeclared` is {broker id: number of replicas} (from kafka_cluster). An id on a disk of a declared host is that
-    host's KAFKA_ID_CHANGED instead.
+    The firewall rules of this run would separate it from its followers. `undeclared` is {broker id: number of
+    replicas}. An id on a disk of a declared host is skipped, since KAFKA_ID_CHANGED reports it.
     """
     hosts = tuple(broker.name for broker in model.brokers)
     disks = [meta for host in hosts for meta in probes.get(host, {}).get("meta_properties", {}).values()]
@@ -39,10 +39,11 @@ def dropped_brokers(
 def dropped_log_dirs(
     model: Model, probes: Mapping[str, Mapping[str, Any]], offline: Sequence[str], alone: Mapping[str, Sequence[str]]
 ) -> Iterator[Problem]:
-    """Yield log dirs of failed disks that were removed while partitions have no leader.
+    """Yield a problem for each log dir of a failed disk that is no longer declared, if partitions have no leader.
 
-    Such a log dir may contain the last in-sync replica. Without it the broker would start with an empty replica and
-    lead, and the followers would truncate theirs.
+    Such a log dir may contain the last in-sync replica. Without it the broker would lead with an empty replica, and the
+    followers would truncate theirs. `offline` are the partitions without a leader. `alone` is {broker id: those of
+    which the broker was the only in-sync replica}.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name, {})
@@ -71,11 +72,11 @@ LOG_DIR_EMPTY_SERVES = LOG_DIR_EMPTY.variant(
 def empty_log_dirs(
     model: Model, probes: Mapping[str, Mapping[str, Any]], alone: Mapping[str, Sequence[str]], lost: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield empty log dirs with which a broker would lose the only in-sync replica of a partition.
+    """Yield a problem for each empty log dir with which a broker would lose the only in-sync replica of a partition.
 
-    `alone` is {broker id: partitions without a leader of which that broker was the only in-sync replica} (from
-    kafka_cluster). After a start the broker would lead them with no records. Those of `lost` the user gave up. A
-    partition on a disk that is hidden by a new mount still has a leader, and has none after a restart.
+    The broker would lead the partition with no records. `alone` is {broker id: partitions without a leader of which it
+    was the only in-sync replica}, `lost` are the partitions that the user gave up. An empty disk mounted over a log dir
+    that a broker still uses is a problem too: its partitions have leaders only until a restart.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name)
@@ -98,22 +99,26 @@ def empty_log_dirs(
 
 
 def _replace_disk(broker: Broker, path: str, lost: Sequence[str] = ()) -> str:
-    """Return the command that takes in a new disk; it must name every lost partition, else it is rejected."""
+    """Return the replace_disk.yml command for a new disk at `path`; the playbook requires all partitions in `lost`."""
     command = f"playbooks/replace_disk.yml -e broker={broker.inputs.values.get('kafka_broker_id')} -e log_dir={path}"
     return f"{command} -e lost={','.join(lost)}" if lost else command
 
 
 def _lost_replicas(broker: Broker, probe: Mapping[str, Any], alone: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the partitions of which a broker was the only in-sync replica, and that none of its log dirs has."""
+    """Return the partitions of which this broker was the only in-sync replica, and that no log dir of it contains.
+
+    `alone` is {broker id: partitions of which the broker was the only in-sync replica}.
+    """
     held = replicas_of(name for mount in probe["mounts"].values() for name in mount.get("names", []))
     kept = {f"{topic}-{number}" for topic, number in held}
     return [name for name in alone.get(str(broker.inputs.values.get("kafka_broker_id")), ()) if name not in kept]
 
 
 def _new_log_dirs(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
-    """Return the installed log dirs of a broker from which none has served yet.
+    """Return the usable log dirs of a broker that are in its server.properties and have never held data.
 
-    If nothing is installed, all log dirs count: the host may have been reinstalled, with an id that the cluster knows.
+    If no broker is installed, all log dirs count: the host may have been reinstalled, with an id that the cluster
+    knows.
     """
     installed = {os.path.normpath(path) for path in probe["log_dirs"] or broker.log_dirs}
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
@@ -127,5 +132,5 @@ def _new_log_dirs(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
 
 
 def _first(partitions: Sequence[str]) -> str:
-    """Return the first three partitions."""
+    """Return the first three partitions as text, followed by `...` if there are more."""
     return ", ".join(partitions[:3]) + (", ..." if len(partitions) > 3 else "")

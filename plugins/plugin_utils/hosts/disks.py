@@ -41,29 +41,36 @@ DISK_FAILED_SERVES = DISK_FAILED.variant(message=f"{DISK_FAILED.message}{SERVES}
 def failed(
     machine: Machine, variable: str, path: str, mount: Mapping[str, Any], serves: bool = False
 ) -> Iterator[Problem]:
-    """Yield a problem if a data path gives I/O errors; with `serves`, where the broker serves without it, a warning."""
+    """Yield a problem if the file system of a data path gives I/O errors.
+
+    `variable` declares the path, `mount` is its entry in the probe. With `serves`, the broker can serve without the
+    path, and the problem is a warning.
+    """
     if "error" in mount:
         kind = DISK_FAILED_SERVES if serves else DISK_FAILED
         yield machine.report(kind, variable, path, warning=serves, error=mount["error"])
 
 
 def is_usable(mount: Mapping[str, Any], is_mount: bool) -> bool:
-    """Tell whether a data path can be used; with `is_mount` it must be a mount point."""
+    """Tell whether a data path gives no I/O error and, with `is_mount`, is a mount point.
+
+    `mount` is the path's entry in the probe.
+    """
     return "error" not in mount and (mount["mounted"] or not is_mount)
 
 
 def stops_the_unit(path: str, mount: Mapping[str, Any]) -> bool:
-    """Tell whether a failed disk keeps systemd from starting the unit.
+    """Tell whether the failed disk of a data path prevents systemd from starting the unit.
 
-    The sandbox opens each writable directory, and an I/O error there ends the start. Of a mount point it opens the
-    directory above (filter above_disks), unless that is the root directory.
+    systemd's sandbox opens each writable directory, so an I/O error there ends the start. For a mount point the sandbox
+    opens the directory above it (filter above_disks), unless that is the root directory.
     """
     is_readable = mount.get("error", READ_ONLY) == READ_ONLY
     return not is_readable and os.path.dirname(os.path.normpath(path)) == "/"
 
 
 def has_files_below(mount: Mapping[str, Any]) -> bool:
-    """Tell whether the directory of a mount point holds files while no file system is mounted there."""
+    """Tell whether a directory that should be a mount point has no file system mounted and contains files."""
     return not mount["mounted"] and bool(mount.get("names"))
 
 
@@ -78,9 +85,9 @@ NOT_MOUNTED_SERVES = NOT_MOUNTED.variant(message=f"{NOT_MOUNTED.message}{SERVES}
 def not_mounted(
     machine: Machine, variable: str, path: str, mount: Mapping[str, Any], serves: bool = False
 ) -> Iterator[Problem]:
-    """Yield a problem if a data path is no mount point: without its disk it would fill the root file system.
+    """Yield a problem if a data path is not a mount point: data would fill the root file system.
 
-    `serves` as for `failed`.
+    `variable` declares the path. With `serves`, the broker can serve without the path, and the problem is a warning.
     """
     if not mount["mounted"]:
         yield machine.report(NOT_MOUNTED_SERVES if serves else NOT_MOUNTED, variable, path, warning=serves)
@@ -95,7 +102,7 @@ DISK_REMOTE = ProblemKind(
 
 
 def unsuitable(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if the file system of a data path is in memory or on the network."""
+    """Yield a problem if the file system of a data path is in memory or on the network; `variable` sets the path."""
     kind = mount.get("type", "")
     if kind in VOLATILE:
         yield machine.report(DISK_VOLATILE, variable, path, type=kind)
@@ -115,7 +122,10 @@ DEVICE_SHARED_WAL = DEVICE_SHARED.variant(
 
 
 def broker_disks(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Yield what is wrong with log dirs: each must be mounted, on a separate device, with data of this broker only."""
+    """Yield the problems of a broker's log dirs, by the probe of its host.
+
+    Each log dir must be mounted, on its own device, without I/O errors, and with data of this broker only.
+    """
     devices: dict[Any, list[str]] = {}
     mounts = {path: probe["mounts"][path] for path in broker.log_dirs}
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
@@ -155,7 +165,7 @@ DISK_FOREIGN_WAL = DISK_FOREIGN.variant(
 
 
 def _foreign_files(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if a log dir contains anything that no broker creates."""
+    """Yield a problem if the log dir at `path` contains files or folders that no broker creates."""
     names = foreign_names(mount.get("names", []))
     if names == [MADE_BY_MKFS]:
         yield broker.report(DISK_FOREIGN_MKFS, LOG_DIRS, path, path=path)
@@ -174,7 +184,7 @@ KAFKA_CLUSTER_MIXED = ProblemKind(
 
 
 def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if disks belong to another broker, or to different clusters."""
+    """Yield a problem if the disks of a broker belong to another broker id, or to different clusters."""
     properties = {path: meta for path in broker.log_dirs if (meta := probe["meta_properties"].get(path))}
     for path, meta in properties.items():
         number, declared = meta.get("broker.id"), broker.inputs.values.get("kafka_broker_id")
@@ -194,7 +204,10 @@ KAFKA_CLUSTER_FOREIGN = ProblemKind(
 
 
 def foreign_clusters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield the brokers whose disks are of another cluster than those of most brokers."""
+    """Yield a problem for each broker whose disks belong to another cluster than those of most brokers.
+
+    `probes` is {host: result of host_probe}.
+    """
     probed = [broker for broker in model.brokers if broker.name in probes]
     clusters = {
         broker.name: {
@@ -220,7 +233,10 @@ ZOOKEEPER_ID_CHANGED = ProblemKind(
 
 
 def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if the write-ahead log has no separate file system, or if myid is not the declared id."""
+    """Yield the problems of a ZooKeeper server's disks, by the probe of its host.
+
+    The write-ahead log must have its own file system, and the file myid must contain the declared id.
+    """
     data, wal = (str(path) for path in server.data_dirs)
     mount = probe["mounts"].get(wal)
     yield from failed(server, WAL, wal, mount or {})
@@ -240,7 +256,7 @@ def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterato
 
 
 def function_disks(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield what is wrong with the disks of the other functions of a host."""
+    """Yield the problems of a host's disks that belong to functions other than Kafka and ZooKeeper."""
     for function, path in other_mounts(model, machine):
         mount = probe["mounts"].get(path)
         if mount is not None:
@@ -251,7 +267,7 @@ def function_disks(model: Model, machine: Machine, probe: Probe) -> Iterator[Pro
 
 
 def _variable_of(machine: Machine, function: Function, path: str) -> str:
-    """Return the input that holds a path, of those in the function's `mounts`; '' if none does."""
+    """Return the variable in the function's `mounts` whose value is, or contains, this path; '' if there is none."""
     for name in (name for text in templates(function.mounts) for name in sorted(undeclared(text) or ())):
         if machine.inputs.get(name) == path or path in machine.inputs.sequence(name):
             return name
@@ -267,9 +283,9 @@ DISK_TOO_SMALL = ProblemKind(
 
 
 def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield the brokers whose log dirs cannot hold what producers write within the retention.
+    """Yield a problem for each broker whose log dirs are too small for the records within the retention time.
 
-    Needs expected_bytes_per_second, and the probes of all brokers.
+    Checked only if expected_bytes_per_second is set and all brokers are in `probes`.
     """
     brokers = [broker for broker in model.brokers if broker.name in probes]
     rate = next((broker.inputs.whole("expected_bytes_per_second") for broker in brokers), None)
@@ -297,7 +313,7 @@ def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
 
 
 def _retention(broker: Broker) -> int:
-    """Return the milliseconds that records are kept: log.retention.ms overrides minutes, minutes override hours."""
+    """Return the retention time of records in ms: log.retention.ms overrides minutes, which override hours."""
     milliseconds = whole(broker.config.get("log.retention.ms"))
     minutes = whole(broker.config.get("log.retention.minutes"))
     if milliseconds is not None:

@@ -27,7 +27,7 @@ ADDRESS_ABSENT = ProblemKind(
 
 
 def addresses(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield the declared addresses that no interface of the host has."""
+    """Yield a problem for each declared address of a host that none of its interfaces has."""
     declared = {f"{network}_address": machine.address(network) for network in NETWORKS}
     for broker in model.brokers:
         for listener in broker.listeners if broker.name == machine.name else ():
@@ -51,7 +51,7 @@ CLOCK_UNSYNCHRONIZED = ProblemKind(
 
 
 def clock(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if the clock is not synchronized (adjtimex), or differs from the clock of the control node."""
+    """Yield a problem if the host's clock is not synchronized, or if it is more than 0.5 s off the control node's."""
     asked, host_clock = probe.get("asked"), probe["clock"]
     if asked and not asked[0] - CLOCK <= host_clock["time"] <= asked[1] + CLOCK:
         offset = host_clock["time"] - asked[0] if host_clock["time"] < asked[0] else host_clock["time"] - asked[1]
@@ -73,10 +73,11 @@ JAVA_VERSION = ProblemKind(
 
 
 def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield each java of a host's units that is missing, or of a version that Kafka and ZooKeeper do not support.
+    """Yield a problem for each java of a host's units that is missing, or whose version is not supported.
 
-    If the java of the role java is missing, a package brings it, and may bring the others too: the usual package those
-    in the usual places, a package that the site chose (java_package) any.
+    If the path java_executable is missing, this run installs a package, and other missing paths may come with it: with
+    the default package, paths below /usr/bin and /usr/lib/jvm; with a package that the site chose (java_package), any
+    path.
     """
     paths, versions = model.executables(machine), probe["java"]
     package_comes = next((path not in versions for path, name in paths.items() if name == "java_executable"), False)
@@ -97,7 +98,7 @@ LIMIT_NOFILE = ProblemKind(
 
 
 def limits(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield each limit of open files that is above the limit of the host."""
+    """Yield a problem for each input that sets more open files than the host allows."""
     host_limits = probe["limits"]
     may_raise = host_limits["capabilities"] >> CAP_SYS_RESOURCE & 1
     granted = host_limits["nr_open"] if may_raise else min(host_limits["nr_open"], host_limits["nofile"])
@@ -116,7 +117,7 @@ HEAP_RAM_HALF = HEAP_RAM.variant(message="more than half of the host's memory of
 
 
 def memory(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if the heaps of a host exceed its memory, a warning if they exceed half of it."""
+    """Yield a problem if the heaps of a host together exceed its memory; a warning if they exceed half of it."""
     names, total = model.input_names(machine, "heaps"), probe["memory"]
     heaps = sum(size(machine.inputs.get(name)) or 0 for name in names)
     if names and total and heaps > total / 2:

@@ -17,7 +17,7 @@ ASIDE = f"to a place that is no log dir (docs/reassign.md shows how to list them
 
 
 def broker_log_dirs(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Yield the replicas that are in two log dirs, or in a log dir that was removed from the inventory."""
+    """Yield a problem for each replica that is in two log dirs, or in a log dir removed from the inventory."""
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
     usable = [path for path in broker.log_dirs if is_usable(probe["mounts"][path], are_mounts)]
     yield from _duplicates(broker, probe, usable)
@@ -44,9 +44,9 @@ LOG_DIR_RETURNED = ProblemKind(
 
 
 def _duplicates(broker: Broker, probe: Probe, paths: Sequence[str]) -> Iterator[Problem]:
-    """Yield the replicas that are in two log dirs: the broker would not start (LogManager.loadLog).
+    """Yield a problem for replicas that are in two of these log dirs: the broker would not start (LogManager.loadLog).
 
-    Two paths of one directory are one log dir here.
+    Two paths that lead to one directory count as one log dir, which is a problem of its own.
     """
     by_directory: dict[object, list[str]] = {}
     for path in paths:
@@ -66,15 +66,15 @@ def _duplicates(broker: Broker, probe: Probe, paths: Sequence[str]) -> Iterator[
 
 
 def _directory(path: str, mount: Mapping[str, Any]) -> object:
-    """Return the identity of the directory that a path leads to."""
+    """Return what identifies the directory at `path`: (device, inode), or the path if these are unknown."""
     return (mount["device"], mount["inode"]) if "inode" in mount else path
 
 
 def _duplicate(broker: Broker, probe: Probe, both: Sequence[str], shown: str) -> Problem:
-    """Return the problem of log dirs that hold the same replicas; `shown` names these.
+    """Return the problem of the log dirs `both`, which contain the same replicas; `shown` is the text that names these.
 
-    LOG_DIR_RETURNED is a log dir that was removed with its disk and is added again with its old contents. It does no
-    harm as long as server.properties is not written.
+    The problem is LOG_DIR_RETURNED if a log dir was removed with its disk and is added again with its old contents. It
+    does no harm as long as server.properties is not written.
     """
     installed, serves = (
         [path for path in both if os.path.normpath(path) in {os.path.normpath(one) for one in probe.get(key, ())}]
@@ -107,9 +107,9 @@ LOG_DIR_DROPPED_OFFLINE = LOG_DIR_DROPPED.variant(
 
 
 def _removed(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Yield log dirs that were removed from the inventory and still contain replicas.
+    """Yield a problem for each log dir that was removed from the inventory and still contains replicas.
 
-    A log dir that the broker gave up (its disk failed while the broker ran) is no problem here.
+    A log dir that the running broker took offline, because its disk failed, is skipped.
     """
     kept = {_directory(path, probe["mounts"][path]): probe["mounts"][path].get("names", []) for path in broker.log_dirs}
     for path, mount in probe["dropped"].items():

@@ -14,7 +14,10 @@ Probe = Mapping[str, Any]
 
 
 def changed_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield the servers and brokers that are up and do not listen at the declared port."""
+    """Yield a problem for each running ZooKeeper server and broker that does not listen at its declared port.
+
+    The run itself needs these ports. `probes` is {host: result of host_probe}.
+    """
     yield from _zookeeper_ports(model, probes)
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
@@ -33,7 +36,10 @@ ZOOKEEPER_PORT_CHANGED = ProblemKind(
 
 
 def _zookeeper_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """A restart of one server waits for all servers, at the TLS port or, without one, at the plaintext port."""
+    """Yield a problem for each running ZooKeeper server that does not listen at the port that a restart waits for.
+
+    A restart of one server waits for all servers: at the TLS port or, if there is none, at the plaintext port.
+    """
     for server in model.servers:
         probe = probes.get(server.name)
         if not probe or not _is_active(probe, "zookeeper.service") or not probe["client_ports"] or not server.ports:
@@ -58,7 +64,10 @@ ADMIN_LISTENER_CHANGED_NEW = ADMIN_LISTENER_CHANGED.variant(
 
 
 def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """A restart of one broker asks all brokers: one that has the listener answers for the others."""
+    """Yield a problem for each admin listener whose port changes, unless another broker has the listener already.
+
+    A restart of one broker asks all brokers, and one broker that has the listener can answer.
+    """
     installed = probes[broker.name]["listeners"]
     for listener in broker.listeners if installed else ():
         port, old = whole(listener.port), installed.get(listener.name.upper())
@@ -74,9 +83,10 @@ def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) 
 
 
 def _has_listener(broker: Broker, name: str, probes: Mapping[str, Probe], old: int | None) -> bool:
-    """Tell whether a broker has the listener where it is declared.
+    """Tell whether a broker has a listener of this name at its declared port.
 
-    A broker outside this run has it if its declared port is `old`, that of the broker that is checked.
+    For a broker outside this run, which was not probed, tell whether its declared port is `old`, the port at which the
+    checked broker has the listener.
     """
     declared = next((whole(listener.port) for listener in broker.listeners if listener.name == name), None)
     probe = probes.get(broker.name)

@@ -23,22 +23,22 @@ NONE: Minor = (0, 0)
 
 
 def minor(version: Any) -> Minor:
-    """Return major and minor of a version such as 3.9, 3.9.2 or 3.9-IV0; (0, 0) for any other text."""
+    """Return (major, minor) of a version such as 3.9, 3.9.2 or 3.9-IV0; (0, 0) if the text is no version."""
     match = re.match(r"(\d+)\.(\d+)", str(version))
     return (int(match[1]), int(match[2])) if match else NONE
 
 
 def text(version: Minor) -> str:
-    """Return a minor version as server.properties has it, such as 3.9."""
+    """Return a (major, minor) pair as text for server.properties, such as 3.9."""
     return f"{version[0]}.{version[1]}"
 
 
 @dataclass(frozen=True)
 class BrokerVersions:
-    """Version and protocol of one broker, as declared and as they are now.
+    """Version and inter-broker protocol of one broker: declared, and at present.
 
-    `version` and `protocol` are declared. `running_version` is that of the process or, if the broker is down, the one
-    that it would start; '' if nothing is installed. `running_protocol` is (0, 0) then.
+    `version` and `protocol` are the declared ones. `running_version` is the version of the process or, if the broker is
+    down, of the installed binaries. If nothing is installed, `running_version` is '' and `running_protocol` is (0, 0).
     """
 
     broker: Broker
@@ -49,13 +49,13 @@ class BrokerVersions:
 
     @property
     def is_current(self) -> bool:
-        """Whether the broker already runs the declared version."""
+        """Whether the broker already runs its declared version."""
         running = self.running_version
         return self.version == running or self.version.startswith((f"{running}-", f"{running}."))
 
 
 def versions_of(broker: Broker, probe: Mapping[str, Any]) -> BrokerVersions:
-    """Return the versions of a broker, by its declaration and the probe of its host."""
+    """Return the declared and the running versions of a broker; `probe` is the result of host_probe."""
     release = probe.get("releases", {}).get("kafka", {})
     running = str(release.get("running") or release.get("installed") or "")
     version, pinned = str(broker.inputs.get("kafka_version")), broker.config.get(PROTOCOL)
@@ -101,10 +101,10 @@ PROTOCOL_WITH_BINARIES_EXCLUDED = PROTOCOL_WITH_BINARIES.variant(
 def protocol_steps(
     model: Model, probes: Mapping[str, Mapping[str, Any]], registered: Collection[str] = ()
 ) -> Iterator[Problem]:
-    """Yield the steps of an upgrade that are in the wrong order.
+    """Yield a problem for each broker whose upgrade step is not possible yet, or not possible any more.
 
-    No broker may use a protocol that another does not understand, or go below the protocol in use. Of brokers outside
-    this run only the name is known. `registered` are the ids of brokers that are up (from kafka_cluster).
+    No broker may use a protocol that another broker does not understand, or one below the protocol in use. Versions of
+    brokers outside this run are unknown. `registered` are the ids of the brokers that are up (from kafka_cluster).
     """
     checked = [versions_of(broker, probes[broker.name]) for broker in model.brokers if broker.name in probes]
     installed = [versions for versions in checked if minor(versions.running_version) != NONE]
@@ -138,7 +138,7 @@ def protocol_steps(
 
 
 def _has_served(probe: Mapping[str, Any]) -> bool:
-    """Tell whether the disks of a host have data of a broker; the host may have been reinstalled since."""
+    """Tell whether the disks of a host contain data of a broker; the host may have been reinstalled since."""
     return any(meta.get("cluster.id") for meta in probe.get("meta_properties", {}).values())
 
 
@@ -176,7 +176,10 @@ def _too_new(versions: BrokerVersions, oldest: BrokerVersions) -> Problem:
 
 
 def _with_binaries(versions: BrokerVersions, installed: list[BrokerVersions], excluded: list[str]) -> Iterator[Problem]:
-    """Yield a problem if the protocol is raised before all brokers run the declared version, or in the same run."""
+    """Yield a problem if a broker's protocol is raised before all brokers run their declared version.
+
+    `excluded` are the brokers outside this run, whose versions are unknown.
+    """
     others = [other for other in installed if not other.is_current]
     broker, value, protocol = versions.broker, text(versions.protocol), text(versions.running_protocol)
     if others:
