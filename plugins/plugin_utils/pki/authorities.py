@@ -45,7 +45,11 @@ CERTIFICATE_FINGERPRINT_MISSING = CERTIFICATE_FINGERPRINT.variant(
 
 
 def authority(work: Work, item: Mapping[str, Any]) -> Authority:
-    """Read or create one CA, and check its dates. Raises CertificateError, OSError."""
+    """Return the CA that an entry of pki_authorities declares: read its certificate, or create the CA if it is missing.
+
+    Adds problems of its dates to `work.problems`. Raises CertificateError if a file is missing or invalid, and OSError
+    if a folder cannot be read or written.
+    """
     path = Path(item["certificate"] or work.folder / "authorities" / f"{item['name']}.pem")
     if not item["certificate"] and not exists(path):
         if item["fingerprint"]:
@@ -79,7 +83,10 @@ CERTIFICATE_MISSING_AUTHORITY = CERTIFICATE_MISSING.variant(
 
 
 def reject_lost_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
-    """Raise CertificateError if the CA was created before, so that no second one takes the place of a missing disk."""
+    """Raise CertificateError if a missing CA was created before, for example on a disk that is not mounted now.
+
+    Otherwise a second CA would replace it. `item` is its entry of pki_authorities, `path` the file of its certificate.
+    """
     secret = path.with_suffix(".key")
     for link in (path, secret):
         if link.is_symlink() and not exists(link):
@@ -106,7 +113,11 @@ CERTIFICATE_PASSPHRASE_WRONG = CERTIFICATE_PASSPHRASE.variant(
 
 
 def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
-    """Create a CA; its key is written first, and encrypted. Raises CertificateError, OSError."""
+    """Create a CA: write its encrypted key first, then its certificate to `path`.
+
+    `item` is its entry of pki_authorities. Raises CertificateError if pki_passphrase is not set or does not open the
+    key, and OSError if a file cannot be written.
+    """
     passphrase = work.settings["passphrase"]
     if not passphrase:
         raise CertificateError(CERTIFICATE_PASSPHRASE)
@@ -123,7 +134,10 @@ def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
 
 
 def key_of(work: Work, name: str) -> Any:
-    """Return the key of a CA that was created here. Raises CertificateError."""
+    """Return the private key of a CA that was created here, by the name of the CA.
+
+    Raises CertificateError if the key file is missing, or if pki_passphrase does not open it.
+    """
     path = work.folder / "authorities" / f"{name}.key"
     try:
         return key_in(read(path, "the CA key"), path, work.settings["passphrase"], ours=True)
@@ -139,7 +153,10 @@ CERTIFICATE_KEY_AUTHORITY = CERTIFICATE_KEY.variant(
 
 
 def with_key(work: Work, issuer: Authority) -> Authority:
-    """Return a CA that was created here with its key. Raises CertificateError."""
+    """Return a CA that was created here, with its private key loaded.
+
+    Raises CertificateError if the key cannot be read, or is not the key of the CA's certificate.
+    """
     key = key_of(work, issuer.name)
     if public(key.public_key()) != public(issuer.certificates[0].public_key()):
         raise CertificateError(CERTIFICATE_KEY_AUTHORITY, name=issuer.name)

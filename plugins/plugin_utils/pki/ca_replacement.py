@@ -14,27 +14,30 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import r
 
 
 def first_three(hosts: Sequence[str]) -> str:
-    """Return the first three hosts, and the number of the others."""
+    """Return the first three hosts as text, followed by the number of the other hosts."""
     more = f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""
     return f"{', '.join(hosts[:3])}{more}"
 
 
 class PreviousState:
-    """The certificates and bundles of the folder before the run.
+    """The certificates and truststores in the pki folder as they were before the run.
 
-    Each file is read once, at its first use. The first pass of a run is in check mode, so this is before any write.
+    Each file is read once, at its first use. This is before any write, since the first pass of a run is in check mode.
     """
 
     def __init__(self, folder: Path, ports: Sequence[Mapping[str, Any]] = ()) -> None:
-        """`folder` is pki_directory; `ports` are {host, authorities} that the ports of hosts accept.
+        """`folder` is pki_directory; `ports` are dicts {host, authorities} of the CAs that a port of the host accepts.
 
-        After an interrupted run hosts may be behind the folder.
+        After an interrupted run, a host may still use older files than those in the folder.
         """
         self.folder, self.ports = folder / "certificates", ports
         self._known: dict[Path, tuple[str, set[str]]] = {}
 
     def _read(self, path: Path) -> tuple[str, set[str]]:
-        """Return the CA that peers must trust for a certificate ('' if it is none), and the subjects of a bundle."""
+        """Return (subject of the CA that peers must trust for a certificate, subjects in a truststore) of a file.
+
+        One of the two is empty: a file with a private key is a certificate, any other file a truststore.
+        """
         if path not in self._known:
             known: tuple[str, set[str]] = "", set()
             with contextlib.suppress(CertificateError, FileNotFoundError, NotADirectoryError):
@@ -48,22 +51,22 @@ class PreviousState:
         return self._known[path]
 
     def _files(self) -> list[Path]:
-        """Return the files of all hosts. Raises OSError for an unreadable directory, which glob would ignore."""
+        """Return all .pem files of all hosts. Raises OSError if a directory cannot be read, which glob would ignore."""
         hosts = list[os.DirEntry[str]]()
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             hosts += [host for host in os.scandir(self.folder) if host.is_dir()]
         return [Path(file.path) for host in hosts for file in os.scandir(host.path) if file.name.endswith(".pem")]
 
     def issuer(self, path: Path) -> str:
-        """Return the CA that peers must trust for a certificate of the folder; '' if it did not exist."""
+        """Return the subject of the CA that peers must trust for the certificate at `path`; '' if there was none."""
         return self._read(path)[0]
 
     def trusted(self, host: str, name: str) -> set[str]:
-        """Return the subjects of the CAs in a bundle of a host."""
+        """Return the subjects of the CAs that the truststore `name` of a host contained."""
         return self._read(self.folder / host / name)[1]
 
     def trusting(self, old: str, but_not: str) -> list[str]:
-        """Return the hosts that trust the CA `old` and not the CA `but_not`."""
+        """Return the hosts that trust the CA with the subject `old` and do not trust the CA `but_not`."""
         bundles = {path: self._read(path)[1] for path in self._files()}
         in_files = {path.parent.name for path, names in bundles.items() if old in names and but_not not in names}
         accepted = {port["host"]: port["authorities"] for port in self.ports}
@@ -71,5 +74,5 @@ class PreviousState:
         return sorted(in_files | at_ports)
 
     def issued_by(self, name: str) -> list[str]:
-        """Return the hosts with a certificate from this CA."""
+        """Return the hosts that have a certificate from the CA with the subject `name`."""
         return sorted({path.parent.name for path in self._files() if self._read(path)[0] == name})

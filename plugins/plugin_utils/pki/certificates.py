@@ -70,22 +70,25 @@ class CertificateSpec:
     place: str = "pki_certificates"
 
     def problem(self, kind: ProblemKind, value: str | None = None, **details: Any) -> Problem:
-        """Return a problem of this certificate; its value is the subject, unless another is given."""
+        """Return a problem of this certificate; its value is `value`, by default the subject."""
         return kind.problem((self.host,), f"{self.place}[{self.name}]", value or self.subject, **details)
 
 
 class CertificateError(Exception):
-    """A file, or a declaration, that cannot be used; `kind` and `details` make the problem of it."""
+    """Error for a file or declaration that cannot be used; a problem is made from its `kind` and `details`."""
 
     def __init__(self, kind: ProblemKind, **details: Any) -> None:
-        """Take the kind and the details of a problem."""
+        """`details` fill the placeholders in the message and advice of `kind`."""
         problem = kind.problem((), "", **details)
         super().__init__(f"{problem.message}; {problem.advice}")
         self.kind, self.details, self.reason = kind, details, problem.message
 
 
 def read(path: str | Path, what: str) -> bytes:
-    """Return the content of a file of the control node; `what` names it. Raises CertificateError."""
+    """Return the content of a file on the control node; `what` describes the file in the error.
+
+    Raises CertificateError if the file cannot be read.
+    """
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -93,9 +96,9 @@ def read(path: str | Path, what: str) -> bytes:
 
 
 def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
-    """Return the certificates of a PEM text, in its order; `where` is its path.
+    """Return the certificates in a PEM text, in the order of the text; `where` is its path for errors.
 
-    Raises CertificateError if there is none, or one is broken.
+    Raises CertificateError if there is no certificate, or one of them is broken.
     """
     try:
         return x509.load_pem_x509_certificates(data)
@@ -106,9 +109,10 @@ def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
 
 
 def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: bool = False) -> Any:
-    """Return the private key of a PEM text; `where` is its path. Raises CertificateError, never with the passphrase.
+    """Return the private key in a PEM text; `where` is its path for errors.
 
-    `ours` skips the validation of an RSA key that was made here: it takes 40 ms.
+    `ours` skips the validation of an RSA key that was created here, which takes 40 ms. Raises CertificateError if the
+    text is no key or the passphrase does not open it; the error never contains the passphrase.
     """
     secret = passphrase.encode() if passphrase else None
     try:
@@ -122,7 +126,10 @@ def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: 
 
 
 def subject_name(subject: str | None) -> x509.Name:
-    """Return the X.509 name of a declared subject. Raises CertificateError if it is no subject."""
+    """Return a declared subject, such as CN=kafka,O=lab, as an X.509 name.
+
+    Raises CertificateError if the text is empty or no subject.
+    """
     try:
         name = names.name(subject or "")
     except ValueError:
@@ -133,18 +140,18 @@ def subject_name(subject: str | None) -> x509.Name:
 
 
 def public(key: Any) -> bytes:
-    """Return a public key as bytes, for comparison."""
+    """Return a public key in DER, to compare keys."""
     encoded: bytes = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return encoded
 
 
 def day(moment: datetime) -> str:
-    """Return a date as YYYY-MM-DD."""
+    """Return the date of a moment as YYYY-MM-DD."""
     return f"{moment:%Y-%m-%d}"
 
 
 def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Tell whether `issuer` issued a certificate, by name and signature."""
+    """Tell whether the CA certificate `issuer` issued `certificate`: its name and its signature match."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -153,7 +160,7 @@ def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
-    """Return an extension of a certificate or request, or None."""
+    """Return the extension of a type in a certificate or request; None if it has none."""
     try:
         return holder.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
@@ -161,7 +168,7 @@ def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
 
 
 def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
-    """Return the DNS names, in lower case, and the addresses of a certificate or request."""
+    """Return (DNS names in lower case, IP addresses) in the subjectAltName of a certificate or request."""
     found = extension(holder, x509.SubjectAlternativeName)
     if found is None:
         return set(), set()
@@ -170,7 +177,7 @@ def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
 
 
 def address(name: str) -> Any:
-    """Return an address; None for a DNS name."""
+    """Return a name as an IP address; None if it is a DNS name."""
     try:
         return ipaddress.ip_address(name)
     except ValueError:

@@ -46,7 +46,10 @@ CERTIFICATE_CHAIN_INCOMPLETE = CERTIFICATE_CHAIN.variant(
 
 
 def required_ca(path: Certificates) -> str:
-    """Return the subject of the CA that peers must trust for the certificate and intermediates of a file."""
+    """Return the subject of the CA that peers must trust to accept this chain.
+
+    `path` is the certificate followed by its intermediates.
+    """
     return names.text(path[-1].issuer)
 
 
@@ -57,11 +60,11 @@ def chain(
     now: datetime,
     usage: Sequence[str],
 ) -> list[x509.Certificate]:
-    """Return the intermediates between a certificate and a trusted one, in order.
+    """Return the intermediates between the certificate `leaf` and a trusted CA, in order.
 
-    `usage` (`server`, `client` or both) is how peers use the certificate. checks.check_dates reports dates: a chain
-    that is not valid now is verified as of a moment when all of it was, and is not verified if there was none. Raises
-    CertificateError if the chain is incomplete, or if peers would reject it.
+    `others` are possible intermediates, `usage` (`server`, `client` or both) is how peers use the certificate. Expired
+    dates do not fail here, since checks.check_dates reports them: the chain is verified at a moment when all of it was
+    valid, if there was one. Raises CertificateError if the chain is incomplete, or if peers would reject it.
     """
     with suppress(VerificationError):
         return verified(leaf, others, trusted, now, usage)
@@ -83,10 +86,10 @@ def verified(
     moment: datetime,
     usage: Sequence[str],
 ) -> list[x509.Certificate]:
-    """Return the intermediates as the library finds them (RFC 5280, section 6). Raises VerificationError.
+    """Return the intermediates between `leaf` and a trusted CA, as the library cryptography finds them (RFC 5280, 6).
 
-    The library's verifier of clients compares no names, so it is used for servers too: checks.check_names reports
-    missing names, and checks.check_usage a usage that the certificate itself does not allow.
+    The library's verifier of clients is used for servers too, since it compares no names: checks.check_names reports
+    missing names, and checks.check_usage a wrong usage. Raises VerificationError if no chain is valid at `moment`.
     """
     if not trusted:
         raise VerificationError("no CA is trusted")
@@ -110,22 +113,28 @@ def verified(
 
 
 def may_sign(_: Policy, __: x509.Certificate, found: x509.KeyUsage | None) -> None:
-    """Reject a CA whose key usage does not allow it to sign certificates (RFC 5280, 4.2.1.3). Raises ValueError."""
+    """Raise ValueError if the key usage of a CA does not allow it to sign certificates (RFC 5280, 4.2.1.3).
+
+    The library calls this for each CA of a chain; `found` is the extension, or None.
+    """
     if found is not None and not found.key_cert_sign:
         raise ValueError("the key usage of a CA does not include keyCertSign")
 
 
 def may_name(_: Policy, __: x509.Certificate, found: x509.NameConstraints | None) -> None:
-    """Reject name constraints that the library would ignore where they are not critical. Raises ValueError."""
+    """Raise ValueError if a CA has name constraints on subjects, which the library would ignore if not critical.
+
+    The library calls this for each CA of a chain; `found` is the extension, or None.
+    """
     bases = [] if found is None else [*(found.permitted_subtrees or ()), *(found.excluded_subtrees or ())]
     if any(isinstance(base, x509.DirectoryName) for base in bases):
         raise ValueError("a CA has name constraints on subjects, which are not supported")
 
 
 def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certificates) -> list[x509.Certificate]:
-    """Return certificate, intermediates and trusted CA, by name and signature only. Raises CertificateError.
+    """Return [leaf, intermediates, trusted CA], found by names and signatures only.
 
-    The library does not report at which certificate a chain ends; this does.
+    Raises CertificateError, which names the certificate whose issuer is missing; the library's own error does not.
     """
     path = [leaf]
     while True:
@@ -143,7 +152,7 @@ def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certi
 
 
 def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
-    """Return the issuer above the CAs of `last` that is not trusted; '' if these CAs lead to a trusted root."""
+    """Return the subject of the CA above `last` that is not trusted; '' if its trusted CAs lead to a trusted root."""
     reached = [last]
     for one in reached:
         above = [authority for authority in trusted if issued_by(one, authority)]
@@ -154,6 +163,6 @@ def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
 
 
 def reason(error: VerificationError) -> str:
-    """Return the reason of the library, without its internal names."""
+    """Return the text of a VerificationError without the internal names of the library."""
     before = r"^(validation failed: |candidates exhausted: |Python extension validator failed: \w+: )+"
     return re.sub(rf"{before}|: AlgorithmIdentifier .*| \(encountered processing .*", "", str(error))

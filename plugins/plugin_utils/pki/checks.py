@@ -49,11 +49,11 @@ def check(
     days: int,
     known: Sequence[x509.Certificate] = (),
 ) -> list[Problem]:
-    """Return the problems of a key, its certificate and the intermediates after it.
+    """Return the problems of a private key, its certificate and the intermediates; the certificate is the first.
 
-    `trusted` are the CA certificates that the peers have, `known` those of other CAs; `days` is the limit of the
-    warning CERTIFICATE_EXPIRES. The dates of a trusted CA are checked once, where it is declared. Java trusts every
-    certificate of a truststore; librdkafka and Python, so our health checks and the jobs, require a root.
+    `trusted` are the CA certificates that the peers trust, `known` those of other CAs. `days` is the time before expiry
+    at which CERTIFICATE_EXPIRES warns. The dates of a trusted CA are checked once, where the CA is declared. The chain
+    must end in a root: Java trusts every certificate in a truststore, but librdkafka and Python require a root.
     """
     leaf, problems = certificates[0], []
     if public(key.public_key()) != public(leaf.public_key()):
@@ -98,9 +98,9 @@ def check_dates(
     days: int,
     role: str = "leaf",
 ) -> Iterator[Problem]:
-    """Yield a problem if a certificate is not valid now, a warning if it expires in fewer than `days` days.
+    """Yield a problem if `certificate` is not valid now, or a warning if it expires in fewer than `days` days.
 
-    `role` is a key of RENEWAL. The value is the subject of `certificate`, which may be an intermediate of `spec`.
+    `role` is its role in the chain of `spec`, a key of RENEWAL. The value of the problem is the certificate's subject.
     """
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject, left = names.text(certificate.subject), (end - now).days
@@ -124,7 +124,7 @@ CERTIFICATE_SAN_NONE = CERTIFICATE_SAN.variant(
 
 
 def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a problem if declared names are missing in a certificate, or if a server has none."""
+    """Yield a problem if the certificate does not contain all declared names, or if a server declares no names."""
     missing = missing_names(spec.names, certificate)
     if missing:
         yield spec.problem(CERTIFICATE_SAN, names=missing)
@@ -133,7 +133,10 @@ def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterato
 
 
 def missing_names(declared: Iterable[str], holder: Holder) -> list[str]:
-    """Return the names that a certificate does not have; `*.example.org` matches any one label in its place."""
+    """Return the names in `declared` that a certificate or request does not contain.
+
+    `*.example.org` in the certificate matches one label in place of the star.
+    """
     dns, addresses = alternative_names(holder)
     missing = []
     for name in declared:
@@ -156,10 +159,10 @@ CERTIFICATE_USAGE_SIGNATURE = CERTIFICATE_USAGE.variant(
 
 
 def check_usage(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a problem if the extensions of a certificate do not allow its declared usage.
+    """Yield a problem if the key usage extensions of a certificate do not allow its declared usage.
 
-    Brokers are servers and clients of one another. Java accepts anyExtendedKeyUsage for all; openssl, and so
-    librdkafka, does not. TLS 1.3 requires digitalSignature (RFC 8446, section 4.4.2.2).
+    Each broker is a server and a client of other brokers. anyExtendedKeyUsage is not enough: Java accepts it, but
+    openssl, and so librdkafka, does not. TLS 1.3 requires digitalSignature (RFC 8446, section 4.4.2.2).
     """
     allowed, signs = extension(certificate, x509.ExtendedKeyUsage), extension(certificate, x509.KeyUsage)
     missing = [f"{use}Auth" for use in spec.usage if allowed is not None and EXTENDED[use] not in allowed]

@@ -13,13 +13,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 
 def input_problems(host: str, settings: Mapping[str, Any]) -> list[Problem]:
-    """Return the problems of one host's `settings`: the inputs of the role pki without their prefix."""
+    """Return the problems of the role pki's inputs on one host; `settings` is {input without pki_: value}."""
     checks = (declarations, duplicates, truststores, file_names, renewal, source)
     return [replace(problem, hosts=(host,)) for check in checks for problem in check(settings)]
 
 
 def authority_names(settings: Mapping[str, Any]) -> set[str]:
-    """Return the names of the declared CAs."""
+    """Return the names of the CAs that pki_authorities declares."""
     return {item["name"] for item in settings["authorities"]}
 
 
@@ -41,7 +41,10 @@ CERTIFICATE_NAME_FILE = CERTIFICATE_NAME.variant(
 
 
 def declarations(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong in the declarations of certificates, each by itself."""
+    """Yield a problem for each invalid entry of pki_certificates: its CA, path or names.
+
+    `settings` is {input of the role pki without pki_: value}.
+    """
     known = authority_names(settings)
     trusted = {name for store in settings["truststores"] for name in store["authorities"]}
     for item in settings["certificates"]:
@@ -74,7 +77,7 @@ CERTIFICATE_DUPLICATE_BUNDLE = CERTIFICATE_DUPLICATE.variant(
 
 
 def duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield each name and each path of a certificate that an earlier one has."""
+    """Yield a problem for each name or path that an earlier certificate or truststore already has."""
     names = [item["name"] for item in settings["certificates"]]
     for name in (name for number, name in enumerate(names) if name in names[:number]):
         yield CERTIFICATE_DUPLICATE.problem((), "pki_certificates", name)
@@ -89,7 +92,10 @@ def duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with bundles; the control node keeps each under its file name, beside the certificates."""
+    """Yield a problem for each truststore with an unknown CA, or whose file name is also used by another file.
+
+    The control node stores each truststore under its file name, next to the certificates.
+    """
     by_file: dict[str, Mapping[str, Any]] = {}
     certificates = {item["name"] for item in settings["certificates"]}
     for store in settings["truststores"]:
@@ -104,7 +110,7 @@ def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def file_names(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield each name of a CA or certificate that is no valid file name."""
+    """Yield a problem for each name of a CA or certificate that is not a valid file name."""
     for name in [*authority_names(settings), *(item["name"] for item in settings["certificates"])]:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
             yield CERTIFICATE_NAME_FILE.problem((), "pki_certificates", name)
@@ -118,7 +124,7 @@ CERTIFICATE_DAYS = ProblemKind(
 
 
 def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if certificates are due for renewal as soon as they are issued."""
+    """Yield a problem if pki_renew_days is so high that certificates are due for renewal as soon as they are issued."""
     if settings["days"] <= settings["renew_days"]:
         days = str(settings["days"])
         yield CERTIFICATE_DAYS.problem((), "pki_days", days, renew_days=settings["renew_days"])
@@ -133,7 +139,7 @@ CERTIFICATE_SOURCE = ProblemKind(
 
 
 def source(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if requests go to an outside CA while the CAs are created here: no one would sign them."""
+    """Yield a problem if pki_source is csr while the CAs are created here: no host would trust the outside CA."""
     outside = {item["name"] for item in settings["authorities"] if item["certificate"]}
     used = {item["authority"] for item in settings["certificates"] if not item["source"]}
     created_here = sorted(used & authority_names(settings) - outside)

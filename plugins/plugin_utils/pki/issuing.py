@@ -37,33 +37,33 @@ class Authority:
 
 
 def new_key(kind: str) -> Any:
-    """Return a private key: rsa-2048, rsa-3072, rsa-4096 or ec-p256."""
+    """Return a new private key; `kind` is rsa-2048, rsa-3072, rsa-4096 or ec-p256."""
     if kind == "ec-p256":
         return ec.generate_private_key(ec.SECP256R1())
     return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.removeprefix("rsa-")))
 
 
 def kind_of(key: Any) -> str:
-    """Return the kind of a key, as `new_key` takes it; the name of its class for any other key."""
+    """Return the kind of a private key as `new_key` expects it; for any other key, the name of its class."""
     if isinstance(key, rsa.RSAPrivateKey):
         return f"rsa-{key.key_size}"
     return "ec-p256" if isinstance(key, ec.EllipticCurvePrivateKey) and key.key_size == 256 else type(key).__name__
 
 
 def pem(key: Any, passphrase: str | None = None) -> bytes:
-    """Return a key as PKCS #8, the form that Kafka and ZooKeeper read; encrypted if there is a passphrase."""
+    """Return a private key as PKCS #8 in PEM, which Kafka and ZooKeeper read; encrypted if a passphrase is given."""
     encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
     encoded: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
     return encoded
 
 
 def bundle(certificates: Sequence[x509.Certificate]) -> bytes:
-    """Return certificates as one PEM text, each certificate once."""
+    """Return certificates as one PEM text, without repetitions."""
     return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in dict.fromkeys(certificates))
 
 
 def describe(certificate: x509.Certificate) -> str:
-    """Return the text of a certificate in a diff."""
+    """Return a certificate as lines of text for a diff: subject, issuer, names, end date, serial number."""
     dns, addresses = alternative_names(certificate)
     alternative = [*sorted(dns), *sorted(map(str, addresses))]
     return (
@@ -79,7 +79,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def extensions(spec: CertificateSpec, key: Any) -> Iterator[tuple[x509.ExtensionType, bool]]:
-    """Yield (extension, whether it is critical) of a request or a certificate."""
+    """Yield (extension, whether it is critical) for the request or certificate of a host, by its declaration."""
     if spec.names:
         unique = dict.fromkeys(spec.names)
         alternatives = [x509.IPAddress(address(name)) if address(name) else x509.DNSName(name) for name in unique]
@@ -89,7 +89,10 @@ def extensions(spec: CertificateSpec, key: Any) -> Iterator[tuple[x509.Extension
 
 
 def usage(encipher: bool = False, authority: bool = False) -> x509.KeyUsage:
-    """Return the key usage of a host's certificate or of a CA."""
+    """Return the key usage extension of a CA (`authority`) or of a host's certificate.
+
+    `encipher` allows key encipherment, for RSA keys.
+    """
     return x509.KeyUsage(
         digital_signature=not authority,
         content_commitment=False,
@@ -104,14 +107,20 @@ def usage(encipher: bool = False, authority: bool = False) -> x509.KeyUsage:
 
 
 def builder(subject: x509.Name, issuer: x509.Name, key: Any, now: datetime, end: datetime) -> x509.CertificateBuilder:
-    """Return a builder with the parts that the certificates of CAs and of hosts share."""
+    """Return a certificate builder with the fields that the certificates of CAs and of hosts share.
+
+    The certificate is valid from `now`, less the tolerated clock difference, until `end`.
+    """
     start = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
     start = start.serial_number(x509.random_serial_number()).not_valid_before(now - SKEW).not_valid_after(end)
     return start.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
 
 
 def sign_authority(subject: str, key: Any, now: datetime, days: int) -> x509.Certificate:
-    """Return the certificate of a CA that may sign certificates of hosts, but no CAs."""
+    """Return the self-signed certificate of a CA that may sign certificates of hosts, but not other CAs.
+
+    It is valid for `days` days.
+    """
     name = subject_name(subject)
     start = builder(name, name, key, now, now + timedelta(days=days))
     start = start.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -119,7 +128,10 @@ def sign_authority(subject: str, key: Any, now: datetime, days: int) -> x509.Cer
 
 
 def sign(spec: CertificateSpec, key: Any, authority: Authority, now: datetime, days: int) -> x509.Certificate:
-    """Return the certificate of a host; it expires no later than its CA."""
+    """Return a certificate for the declaration `spec` and `key`, signed by a CA.
+
+    It is valid for `days` days, but no longer than the CA.
+    """
     issuer = authority.certificates[0]
     end = min(now + timedelta(days=days), issuer.not_valid_after_utc)
     start = builder(subject_name(spec.subject), issuer.subject, key, now, end)
@@ -132,7 +144,7 @@ def sign(spec: CertificateSpec, key: Any, authority: Authority, now: datetime, d
 
 
 def request(spec: CertificateSpec, key: Any) -> x509.CertificateSigningRequest:
-    """Return a request to an outside CA."""
+    """Return a certificate signing request for an outside CA, by the declaration `spec`."""
     start = x509.CertificateSigningRequestBuilder().subject_name(subject_name(spec.subject))
     for extension, critical in extensions(spec, key):
         start = start.add_extension(extension, critical)
@@ -140,7 +152,7 @@ def request(spec: CertificateSpec, key: Any) -> x509.CertificateSigningRequest:
 
 
 def same_request(data: bytes, spec: CertificateSpec, key: Any) -> bool:
-    """Tell whether a written request still matches the declared certificate."""
+    """Tell whether a request in PEM still matches the declaration `spec` and the key."""
     try:
         written = x509.load_pem_x509_csr(data)
     except ValueError:

@@ -50,7 +50,10 @@ CERTIFICATE_UNSIGNED_SEVERAL = CERTIFICATE_UNSIGNED.variant(
 
 
 def provided(item: Mapping[str, Any]) -> Pair:
-    """Return a key and a certificate that were issued elsewhere. Raises CertificateError."""
+    """Return (key, certificates) from the files that an entry of pki_certificates with source `provided` names.
+
+    Raises CertificateError if a path is not set, or a file cannot be read or is invalid.
+    """
     for option in ("certificate", "key"):
         if not item[option]:
             raise CertificateError(CERTIFICATE_MISSING_OPTION, option=option)
@@ -59,9 +62,10 @@ def provided(item: Mapping[str, Any]) -> Pair:
 
 
 def requested(work: Work, spec: CertificateSpec) -> Pair:
-    """Write a request to an outside CA, and return the key and the certificates that the CA signed.
+    """Write a key and a request to an outside CA if needed; return (key, certificates) that the CA signed.
 
-    Raises CertificateError, OSError.
+    Raises CertificateError if the signed certificate is not there yet or a file is invalid, and OSError if a file
+    cannot be read or written.
     """
     file, kind = f"{spec.host}.{spec.name}", work.settings["key"]
     secret = work.folder / "certificates" / spec.host / f"{spec.name}.key"
@@ -89,9 +93,10 @@ def use_certificate(
     path: Path,
     known: Sequence[x509.Certificate],
 ) -> None:
-    """Write a key, its certificate and the intermediates to `path`, if nothing is wrong with them.
+    """Check a key with its certificates, and write them to `path` if there is no error; add problems to `work`.
 
-    `known` are the other CAs that the host trusts. Raises CertificateError, OSError.
+    `authority` is the declared CA, `known` are the other CAs that the host trusts. Raises CertificateError if peers do
+    not trust the CA yet, and OSError if a file cannot be read or written.
     """
     trusted, days = authority.certificates, work.settings["renew_days"]
     of_key = (found for found in certificates if public(found.public_key()) == public(key.public_key()))

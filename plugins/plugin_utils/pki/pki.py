@@ -37,18 +37,18 @@ CERTIFICATE_SOURCE_OWN = CERTIFICATE_SOURCE.variant(
 
 
 class Pki:
-    """Keys, certificates and truststores of one host.
+    """The keys, certificates and truststores of one host, in the pki folder of the control node.
 
-    `settings` are the inputs of the role pki without their prefix. `converge` fills:
+    `settings` are the inputs of the role pki without the prefix `pki_`. With `check_mode` nothing is written; preflight
+    uses this for `problems`. The method `converge` fills these attributes:
+
     - `changes`: one line for each change;
     - `diffs`: Ansible's before/after pairs, without secrets;
     - `problems`;
-    - `held`: {subject, issuer, serial, until, path} of each certificate, by its name;
-    - `trusted`: the subjects of the CAs of each truststore, by its path;
+    - `held`: {certificate name: {subject, issuer, serial, until, path}};
+    - `trusted`: {path of a truststore: subjects of its CAs};
     - `files`: the files of the host, {path, group, mode}, `function` if one is declared, and `content`, or `source` (a
       path) if the content is secret.
-
-    `check_mode` writes nothing and creates no key; preflight uses it for `problems`.
     """
 
     def __init__(
@@ -60,10 +60,9 @@ class Pki:
         previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """`now` is for tests. `previous` is the state of the folder before the run, shared by the hosts of one call.
+        """`previous` is the state of the folder before the run, shared by all hosts of a call; `now` is for tests.
 
-        `requests` writes keys and requests to an outside CA, and nothing else: no host gets files until these are
-        signed.
+        With `requests`, only keys and requests to an outside CA are written: no host gets files until these are signed.
         """
         self.work = Work(host, settings, check_mode, now, previous, requests)
         self.host, self.settings = host, settings
@@ -74,7 +73,10 @@ class Pki:
         self.trusted: dict[str, list[str]] = {}
 
     def converge(self) -> None:
-        """Create what is missing, check everything, and list the files of the host. Raises OSError."""
+        """Create what is missing, check all files, and list the files of the host in `self.files`.
+
+        Raises OSError if a file or folder cannot be read or written.
+        """
         self.problems += input_problems(self.host, self.settings)
         if self.problems:
             return
@@ -97,14 +99,14 @@ class Pki:
 
     @property
     def directories(self) -> list[dict[str, str]]:
-        """The directories of the files; only the service may read them."""
+        """{path, group, mode} of each directory that holds files of the host; only the service's group may read it."""
         groups = {os.path.dirname(file["path"]): file["group"] for file in reversed(self.files)}
         return [{"path": path, "group": group, "mode": "0750"} for path, group in sorted(groups.items())]
 
     def known(self) -> list[x509.Certificate]:
-        """Return every CA that a truststore of this host contains.
+        """Return every CA certificate that a truststore of this host contains.
 
-        A file that cannot be read is a problem of its truststore, and is ignored here.
+        Files that cannot be read are skipped: they are problems of their truststores.
         """
         certificates = [item for authority in self.authorities.values() for item in authority.certificates]
         for path in {path for store in self.settings["truststores"] for path in store["extra"]}:
@@ -113,9 +115,10 @@ class Pki:
         return certificates
 
     def certificate(self, item: Mapping[str, Any]) -> None:
-        """Bring one certificate to its declared state, by its source, and add it to the files of the host.
+        """Bring one certificate to its declared state, and add its file to `self.files`.
 
-        Raises CertificateError, OSError.
+        `item` is its entry of pki_certificates. Raises CertificateError if a file is invalid or peers would reject the
+        certificate, and OSError if a file cannot be read or written.
         """
         subject = names.text(subject_name(item["subject"]))
         spec = CertificateSpec(self.host, item["name"], subject, tuple(item["names"]), tuple(item["usage"]))
@@ -143,7 +146,10 @@ def _function(item: Mapping[str, Any]) -> dict[str, str]:
 
 
 def held(path: Path) -> dict[str, str]:
-    """Return {subject, issuer, serial, until} of the certificate in a file. Raises CertificateError, OSError."""
+    """Return {subject, issuer, serial, until} of the certificate in a PEM file.
+
+    Raises CertificateError if the file contains no certificate, and OSError if it cannot be read.
+    """
     leaf, *intermediates = certificates_in(path.read_bytes(), path)
     return {
         "subject": names.text(leaf.subject),

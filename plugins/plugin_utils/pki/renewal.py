@@ -36,9 +36,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Wor
 
 
 def issue_if_due(work: Work, spec: CertificateSpec, authority: Authority, path: Path) -> None:
-    """Create a key and a certificate if there is none, or if it differs from the declaration or expires soon.
+    """Issue a key and a certificate of a CA created here, if `path` has none, or one that is outdated or expires soon.
 
-    Raises CertificateError, OSError.
+    Outdated means that it differs from the declaration `spec`. Raises CertificateError if peers do not trust the CA yet
+    or its key cannot be used, and OSError if a file cannot be read or written.
     """
     before, reason = reason_to_issue(work, spec, authority, path)
     data = path.read_bytes() if exists(path) else b""
@@ -60,7 +61,10 @@ def issue_if_due(work: Work, spec: CertificateSpec, authority: Authority, path: 
 
 
 def reason_to_issue(work: Work, spec: CertificateSpec, authority: Authority, path: Path) -> tuple[str, str]:
-    """Return a description of the certificate, and why it must be replaced ('' if it must not). Raises OSError."""
+    """Return (description of the present certificate at `path`, why a new one must be issued).
+
+    The reason is '' if the certificate can stay. Raises OSError if the file cannot be read.
+    """
     if not exists(path):
         return "", "new"
     try:

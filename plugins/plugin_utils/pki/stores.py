@@ -37,9 +37,10 @@ CERTIFICATE_STEP_DROPPED = CERTIFICATE_STEP.variant(
 
 
 def keystore(work: Work, name: str, path: Path) -> Path:
-    """Write a PKCS #12 store beside the PEM file, unless it already has the same content; return its path.
+    """Write the key and certificates of a PEM file into a PKCS #12 store next to it; return the store's path.
 
-    Its bytes differ each time it is written. Raises CertificateError, OSError.
+    A store with the same content is kept, since its bytes differ each time it is written. Raises CertificateError if
+    pki_store_password is not set or the PEM file is invalid, and OSError if a file cannot be read or written.
     """
     password = work.settings["store_password"]
     if not password:
@@ -58,7 +59,7 @@ def keystore(work: Work, name: str, path: Path) -> Path:
 
 
 def holds(store: Path, password: str, key: Any, certificates: Sequence[x509.Certificate]) -> bool:
-    """Tell whether a PKCS #12 store can be opened and has exactly this key and these certificates."""
+    """Tell whether a PKCS #12 store opens with the password and has exactly this key and these certificates."""
     try:
         found = pkcs12.load_pkcs12(store.read_bytes(), password.encode())
     except (OSError, ValueError):
@@ -72,9 +73,11 @@ def truststore(
     store: Mapping[str, Any],
     authorities: Mapping[str, Authority],
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return the subjects of a bundle, and its file for the host: the declared CAs and the extra ones.
+    """Write a truststore with its declared and extra CAs; return (subjects of its CAs, its file for the host).
 
-    Raises CertificateError, OSError.
+    `store` is its entry of pki_truststores, `authorities` is {name: CA}. The file is a dict {path, content, group,
+    mode}. Raises CertificateError if a file is invalid or a removed CA is still in use, and OSError if a file cannot be
+    read or written.
     """
     certificates = [certificate for name in store["authorities"] for certificate in authorities[name].certificates]
     for path in store["extra"]:
@@ -93,7 +96,10 @@ def truststore(
 
 
 def reject_dropped_authority(work: Work, file: str, trusted: Sequence[str]) -> None:
-    """Raise CertificateError if a CA is removed from a bundle while hosts still have certificates from it."""
+    """Raise CertificateError if a truststore loses a CA while some hosts still have certificates from this CA.
+
+    `file` is the truststore's file name, `trusted` are the subjects of its CAs from now on.
+    """
     for subject in sorted(work.previous.trusted(work.host, file) - {*trusted}):
         if hosts := work.previous.issued_by(subject):
             raise CertificateError(CERTIFICATE_STEP_DROPPED, subject=subject, holders=first_three(hosts))

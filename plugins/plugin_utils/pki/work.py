@@ -27,7 +27,7 @@ CERTIFICATE_STEP = ProblemKind(
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists. Raises OSError if that cannot be determined.
+    """Tell whether a path exists; raise OSError if that cannot be determined.
 
     Path.exists returns False, from Python 3.14 on, also if a parent directory may not be read.
     """
@@ -39,7 +39,7 @@ def exists(path: Path) -> bool:
 
 
 class Work:
-    """The records of one call: `changes` (lines), `diffs` (Ansible's before/after, without secrets), `problems`."""
+    """Records and writes the changes for one host: `changes` (lines), `diffs` (Ansible's, no secrets), `problems`."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Work:
         previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """Arguments as those of Pki."""
+        """The arguments are those of Pki."""
         self.host, self.settings, self.check_mode, self.requests = host, settings, check_mode, requests
         self.folder = Path(settings["directory"])
         self.previous = previous or PreviousState(self.folder)
@@ -61,16 +61,16 @@ class Work:
 
     @contextmanager
     def step(self, variable: str) -> Iterator[None]:
-        """Run one step; a CertificateError becomes a problem of `variable`."""
+        """Run a block; a CertificateError in it becomes a problem of the inventory variable `variable`."""
         try:
             yield
         except CertificateError as error:
             self.problems.append(error.kind.problem((self.host,), variable, **error.details))
 
     def check_folders(self) -> None:
-        """Raise OSError if the folder, or a subfolder, exists and is no directory.
+        """Raise OSError if the pki folder, or a subfolder, exists and is not a directory.
 
-        A link to a disk that is not mounted counts as such: nothing is created in its place.
+        A link to a disk that is not mounted also raises it, so that nothing is created in its place.
         """
         for path in (self.folder, *(self.folder / name for name in ("authorities", "certificates"))):
             if path.is_symlink() and not exists(path):
@@ -79,9 +79,10 @@ class Work:
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
     def record(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
-        """Record a change with its diff; return whether to make it.
+        """Record a change with its diff for the file `where`; return whether the caller is to make the change.
 
-        It is not made in check mode. While requests are unsigned, only changes with `request` are recorded and made.
+        The change is not made in check mode. In a call with `requests`, only changes with `request` are recorded and
+        made.
         """
         if self.requests and not request:
             return False
@@ -90,9 +91,9 @@ class Work:
         return not self.check_mode
 
     def write(self, path: Path, data: bytes, mode: int = 0o600) -> None:
-        """Write a file atomically; no other user can read it at any moment, unless `mode` allows it.
+        """Write a file atomically; at no moment can other users read it, unless `mode` allows that.
 
-        Raises OSError with the path, also for a full disk.
+        Raises OSError with the path of the file, for a full disk too.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -113,7 +114,7 @@ class Work:
 
     @contextmanager
     def folder_lock(self) -> Iterator[None]:
-        """Hold the lock of the folder: calls of several hosts run in parallel, and one of them creates the CA."""
+        """Hold the lock of the pki folder during a block, so that parallel calls for several hosts create a CA once."""
         if self.check_mode:
             yield
             return
@@ -123,9 +124,9 @@ class Work:
             yield
 
     def require_trust(self, new: str, path: Path) -> None:
-        """Raise CertificateError if a certificate gets another CA while hosts trust only the old one.
+        """Raise CertificateError if a certificate would change to a CA that hosts which trust the old CA do not trust.
 
-        `new` is the subject of the CA, `path` the file of the certificate.
+        `new` is the subject of the new CA, `path` is the file of the certificate.
         """
         old = self.previous.issuer(path)
         hosts = self.previous.trusting(old, but_not=new) if old and new and old != new else []
