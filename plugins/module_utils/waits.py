@@ -1,4 +1,7 @@
-"""Waits in parts: a module cannot report while it runs, so it returns now and then, and is called again."""
+"""Lets a module wait in parts: it returns now and then so that progress is printed, and is called again.
+
+A module cannot report anything while it runs.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,23 @@ Lacking = Mapping[str, Sequence[str]]
 
 
 class Wait:
-    """One wait of `timeout` seconds, of which this call of the module may use `pause` (0: all)."""
+    """The clock of one wait of `timeout` seconds, which may extend over several calls of a module."""
 
     def __init__(self, timeout: float, pause: float = 0, begun: float | None = None) -> None:
-        """`begun` is when its first part began, by the clock `now`, which all processes of a machine share."""
+        """Start or continue a wait; this call may use `pause` seconds of it (0: all that is left).
+
+        `begun` is when the first call began, in seconds of `now`; None in the first call.
+        """
         self.timeout, self.begun = timeout, now() if begun is None else begun
         self.part = min(pause or timeout, max(0.0, self.left()))
 
     def left(self) -> float:
-        """Return the remaining seconds, negative if the wait is over."""
+        """Return how many seconds of the timeout remain; negative when the wait is over."""
         return self.begun + self.timeout - now()
 
 
 def now() -> float:
-    """Return the seconds of a monotonic clock."""
+    """Return the seconds of a monotonic clock that all processes of this machine share."""
     return time.monotonic()
 
 
@@ -42,13 +48,16 @@ def rest(seconds: float) -> None:
 
 
 def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, Any]:
-    """Return the result of a module whose wait continues: the reasons, the timeout, and data for the next call."""
+    """Return the result of a module whose wait continues in the next call.
+
+    `what` are the reasons why it waits, `timeout` its length in seconds, `waited` the data for the next call.
+    """
     return {"what": list(what), "timeout": timeout, "waited": waited}
 
 
 @dataclass(frozen=True)
 class Part:
-    """The last observation of earlier parts of a wait, and since when it has not become worse."""
+    """What a waiting module keeps for its next call: what was missing last, and since when it is not worse."""
 
     pause: float = 0
     """Seconds after which this part ends; 0: with the wait."""
@@ -57,7 +66,7 @@ class Part:
     lacking: Lacking = field(default_factory=dict)
 
     def seen(self) -> dict[str, Any]:
-        """Return the data for the next call of the module."""
+        """Return the fields as a dict for the next call of the module, without `pause`, which that call sets itself."""
         return {name: value for name, value in asdict(self).items() if name != "pause"}
 
 
@@ -66,7 +75,7 @@ WHOLE = Part()
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a wait."""
+    """The result of a wait, or of one call of a module that continues to wait (`rest`)."""
 
     go: bool
     lacking: Lacking
@@ -80,7 +89,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Look:
-    """One observation."""
+    """One observation of what is waited for."""
 
     lacking: Lacking | None
     """None without an answer."""
@@ -91,7 +100,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Patience:
-    """The limits of a wait."""
+    """The limits of a wait, in seconds."""
 
     timeout: float
     same: float
@@ -106,7 +115,11 @@ class Patience:
 
 
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
-    """Look until a decision is positive, or more waiting is useless, or the time is over."""
+    """Call `look` until its decision (`settle`) is positive, a longer wait is useless, or the time is over.
+
+    A decision is made only after the observation has not become worse for `patience.same` seconds, or if nothing is
+    missing. If this call ends before the wait does, the verdict's `rest` is for the next call.
+    """
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)
     deadline, until, again, pace = whole.begun + patience.timeout, now() + whole.part, 0.0, 0.0

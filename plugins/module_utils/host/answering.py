@@ -13,10 +13,10 @@ QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
 
 
 def answers(at: str, tls: bool) -> bool:
-    """Return whether a Kafka broker processes requests on a listener; the port itself is open long before.
+    """Tell whether a Kafka broker answers requests at `at` (host:port); its port is open long before that.
 
-    `at` is host:port. With TLS, the broker's part of the handshake is an answer, and so is its rejection of ours. The
-    certificate is not verified, since nothing is sent.
+    With `tls`, the broker's part of the TLS handshake is an answer, and so is a rejection of this client. The
+    certificate is not verified, since no data is sent.
     """
     host, _, port = at.rpartition(":")
     try:

@@ -1,4 +1,4 @@
-"""Converges directories, files, marked blocks and links of a host, with the primitives of AnsibleModule."""
+"""Creates and changes directories, files, marked blocks and links of a host, with the functions of AnsibleModule."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ HINT = re.compile(r"password\"?\s*[=:]|secret", re.IGNORECASE)
 
 
 def block(text: str, marker: str, content: str) -> str:
-    """Return `text` with the part between the two marker lines replaced by `content` (appended if there is none).
+    """Return `text` with the lines between `# BEGIN marker` and `# END marker` replaced by `content`.
 
-    Raises StateError if one of the two is missing or occurs twice: it is unknown which lines belong to the part.
+    Without these two lines, the part is added at the end. Raises StateError if one of them is missing or occurs twice,
+    because it is unknown which lines belong to the part.
     """
     begin, end = f"# BEGIN {marker}", f"# END {marker}"
     part = f"{begin}\n{content.rstrip()}\n{end}\n"
@@ -41,7 +42,7 @@ def block(text: str, marker: str, content: str) -> str:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Add the path to errors."""
+    """Raise StateError with the path if the code inside raises OSError."""
     try:
         yield
     except OSError as error:
@@ -49,15 +50,22 @@ def named(path: str) -> Iterator[None]:
 
 
 class Files:
-    """Changes of one call in the file system. `act` records a change, and returns False if it must not be made."""
+    """Makes the changes in the file system for one call of a module."""
 
     def __init__(self, module: Any, act: Callable[[str, str, str, str], bool]) -> None:
-        """`module` is the AnsibleModule: its check mode, atomic_move and set_fs_attributes_if_different are used."""
+        """Store the AnsibleModule, which gives check mode and writes files, and `act`.
+
+        `act(change, path, before, after)` records a change for the result; it returns False if the change must not be
+        made (check mode).
+        """
         self.module = module
         self.act = act
 
     def directory(self, wanted: Mapping[str, Any]) -> None:
-        """Create a directory and its missing parents; set owner and mode of the directory itself only."""
+        """Create a directory and its missing parents; set the owner and mode of the directory itself only.
+
+        If `wanted` requires a mount point and no file system is mounted there, warn and change nothing.
+        """
         path = wanted["path"]
         if wanted.get("mount"):
             mount = mounts([path])[path]
@@ -77,7 +85,11 @@ class Files:
                     self.attributes(f"{there.name}/.", wanted, quiet=True)
 
     def ids(self, wanted: Mapping[str, Any]) -> tuple[int, int] | None:
-        """Return user and group as numbers; None in check mode for those that a real run would create."""
+        """Return (user id, group id) of the owner and group in `wanted`.
+
+        If they do not exist, return None in check mode (a real run would have created them before); raise StateError
+        otherwise.
+        """
         try:
             return pwd.getpwnam(wanted["owner"]).pw_uid, grp.getgrnam(wanted["group"]).gr_gid
         except KeyError:
@@ -87,9 +99,10 @@ class Files:
             raise StateError(f"{wanted['path']}: owner {owner} does not exist; create it first") from None
 
     def attributes(self, name: str, wanted: Mapping[str, Any], quiet: bool = False) -> None:
-        """Set owner, group, mode and SELinux context if they differ; `quiet` if the change is recorded already.
+        """Set owner, group, mode and SELinux context of a file if they differ.
 
-        `name` is the path to open; `wanted["path"]` is the path for messages, and determines the context.
+        `name` is the path to open. `wanted["path"]` is its real path: for messages, and to look up the context. With
+        `quiet` the change is not recorded, because it belongs to one that is.
         """
         path, ids = wanted["path"], self.ids(wanted)
         owner, group = map(str, ids) if ids else (None, None)
@@ -113,14 +126,18 @@ class Files:
             self.act(f"attributes {path}", path, before, after)
 
     def drifted(self, name: str, wanted: Mapping[str, Any]) -> bool:
-        """Tell whether a file has another owner or mode."""
+        """Tell whether the owner, group or mode of a file differs from `wanted`; `name` is the path to open."""
         status = os.lstat(name)
         return (status.st_uid, status.st_gid) != self.ids(wanted) or stat.S_IMODE(status.st_mode) != int(
             wanted["mode"], 8
         )
 
     def file(self, wanted: Mapping[str, Any]) -> None:
-        """Write a file whose text differs, as a new file with the right owner that replaces the old one atomically."""
+        """Write the file in `wanted` if its text differs, or remove it if `wanted["state"]` is absent.
+
+        The text is written into a new file with the right owner, which then replaces the old one atomically. Raises
+        StateError if that is impossible.
+        """
         path = wanted["path"]
         with named(path), held(os.path.dirname(path)) as folder:
             if wanted["state"] == "absent":
@@ -145,10 +162,11 @@ class Files:
                 self.replace(folder, path, content, wanted)
 
     def replace(self, folder: Directory | None, path: str, content: str, wanted: Mapping[str, Any] | None) -> None:
-        """Replace a file; without `wanted` the new one keeps the attributes of the old one.
+        """Replace the file `path` in the open directory `folder` by a new one with this text.
 
-        If another user than root owns the directory, the new file is written elsewhere first, because that user could
-        replace it by a link.
+        Without `wanted`, the new file gets the attributes of the old one. If another user than root may write to the
+        directory, the new file is prepared elsewhere, because that user could replace it by a link. Raises StateError
+        without a directory.
         """
         if not folder:
             raise StateError(f"{path}: there is no directory {os.path.dirname(path)}; create it first")
@@ -173,7 +191,10 @@ class Files:
             self.attributes(folder.entry(path), wanted, quiet=True)
 
     def move(self, new: str, name: str, path: str, **how: bool) -> None:
-        """Rename a file with atomic_move, whose errors are plain exceptions around those of the system."""
+        """Rename the file `new` to `name` with AnsibleModule.atomic_move; `path` is the path for messages.
+
+        Raises StateError in place of the plain exceptions of atomic_move, OSError unchanged.
+        """
         try:
             self.module.atomic_move(new, name, **how)
         except OSError:
@@ -182,7 +203,10 @@ class Files:
             raise StateError(f"{path}: {error.__cause__ or error}") from error
 
     def validate(self, new: str, wanted: Mapping[str, Any]) -> None:
-        """Run the validate command on a new file; its output is hidden if the file is a secret. Raises StateError."""
+        """Run the command `wanted["validate"]` (%s: the path) on the new file.
+
+        Raises StateError if the command fails; its output is left out if the file is secret.
+        """
         command = wanted.get("validate")
         if not command:
             return
@@ -194,7 +218,10 @@ class Files:
             raise StateError(": ".join(filter(None, (wanted["path"], f"rejected by {command.split()[0]}", text))))
 
     def block(self, path: str, marker: str, content: str) -> None:
-        """Converge a marked part of a file."""
+        """Write `content` between the marker lines of the file `path` if it differs.
+
+        Raises StateError if that is impossible.
+        """
         with named(path), held(os.path.dirname(path)) as folder:
             before = read(folder.entry(path), path) if folder else None
             try:
@@ -205,7 +232,10 @@ class Files:
                 self.replace(folder, path, after, None)
 
     def link(self, path: str, target: str) -> None:
-        """Converge a symbolic link, replaced atomically; the temporary one may be left from an interrupted run."""
+        """Create or replace the symbolic link `path` so that it points to `target`; the replacement is atomic.
+
+        A temporary link left by an interrupted run is removed. Raises StateError if something else is at either path.
+        """
         with named(path), held(os.path.dirname(path)) as folder:
             name = folder.entry(path) if folder else ""
             before = os.readlink(name) if os.path.islink(name) else None

@@ -1,8 +1,8 @@
-"""Records the dynamic settings that a unit's process has received, on its host.
+"""Records on the host which dynamic settings the process of a systemd unit has received.
 
-The process has LIVE_DIGEST in its environment, the digest of the settings with which it was started. Settings that it
-received later may outlive the process: a broker finds them in ZooKeeper when it starts again. So the record survives a
-reboot, and lists each value that a run of this project may have set; any other value was set by another program.
+The process has the digest of the settings with which it was started in its variable LIVE_DIGEST. Settings received
+later may outlive the process: a broker reads them from ZooKeeper when it starts again. So the record survives a reboot
+and lists each value that a run of this project may have set; any other value was set by another program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDER = "/var/lib/millrace"
 
 @dataclass(frozen=True)
 class Record:
-    """The record of one unit."""
+    """What this project has sent to the process of one unit, as stored in a JSON file."""
 
     process: str = ""
     """systemd's InvocationID of the process that received settings."""
@@ -31,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Live:
-    """The comparison of a process with the declared settings."""
+    """The result of comparing the dynamic settings of a process with the declared ones."""
 
     differs: bool
     """Whether it was neither started with them nor has received them."""
@@ -41,12 +41,12 @@ class Live:
 
 
 def path(unit: str) -> str:
-    """Return the file of a unit's record."""
+    """Return the path of the unit's record file."""
     return f"{FOLDER}/live-{unit}.json"
 
 
 def read(unit: str) -> Record:
-    """Return the record of a unit, empty if there is none, or none that can be read."""
+    """Return the record of the unit; an empty one if there is no file or it is damaged."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
             fields: dict[str, Any] = json.load(stream)
@@ -56,7 +56,7 @@ def read(unit: str) -> Record:
 
 
 def write(unit: str, record: Record) -> None:
-    """Write a record atomically. Raises OSError."""
+    """Write the record of the unit atomically. Raises OSError if that fails."""
     os.makedirs(FOLDER, mode=0o755, exist_ok=True)
     with open(f"{path(unit)}.new", "w", encoding="utf-8") as stream:
         stream.write(json.dumps(asdict(record), sort_keys=True) + "\n")
@@ -66,14 +66,22 @@ def write(unit: str, record: Record) -> None:
 
 
 def judged(unit: str, process: str, begun: str, declared: str) -> Live:
-    """Compare a process with the declared settings; `begun` is its LIVE_DIGEST, `declared` the digest to reach."""
+    """Tell whether a unit's process has the declared dynamic settings.
+
+    `process` is its InvocationID, `begun` the digest with which it was started, `declared` the digest of the settings
+    that it should have.
+    """
     record = read(unit)
     holds = record.digest if record.process == process else begun
     return Live(holds != declared, begun == declared and bool(record.told), record)
 
 
 def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | None]) -> None:
-    """Record the values before they are written, so that a run after an interruption knows who set them."""
+    """Record the values in `settings` before the process receives them, so that the next run knows who set them.
+
+    `process` is its InvocationID; a value of None means that the setting is deleted. Raises OSError if the record
+    cannot be written.
+    """
     told = {name: list(values) for name, values in record.told.items()}
     for name, value in settings.items():
         if value is not None and value not in told.get(name, []):
@@ -84,7 +92,11 @@ def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | 
 
 
 def end(unit: str, process: str, digest: str, begun: str, told: Mapping[str, Sequence[str]]) -> None:
-    """Record the values that a process has received; without any, and if it was started with all, delete the record."""
+    """Record that the process has received the settings with this digest.
+
+    `told` maps each setting to the values that this project may have set. If it is empty and the process was started
+    with the same digest (`begun`), the record is deleted. Raises OSError if the file cannot be written.
+    """
     if told or begun != digest:
         write(unit, Record(process, digest, told))
         return

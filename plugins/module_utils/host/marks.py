@@ -1,7 +1,7 @@
-"""Marks units that playbooks/restart.yml has to restart, on their host, until the end of the run.
+"""Marks systemd units on their host that playbooks/restart.yml has to restart.
 
-A mark contains systemd's InvocationID of the process to be replaced, and the hosts of the run. Once the unit has
-another process, the restart is done. Marks are in /run, so a reboot, which restarts everything, removes them.
+A mark contains the InvocationID of the process to be replaced, and the hosts of the run. Once the unit has another
+process, the restart is done. Marks are in /run, so a reboot, which restarts everything, removes them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ NONE = "none"
 
 
 def path(unit: str) -> str:
-    """Return the file of a unit's mark."""
+    """Return the path of the unit's mark."""
     return f"{FOLDER}/restart-{unit}"
 
 
 def lines(unit: str) -> list[str]:
-    """Return the lines of a unit's mark; [] if the unit is not marked."""
+    """Return the lines of the unit's mark, a file; [] if the unit is not marked."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
             return stream.read().splitlines()
@@ -34,12 +34,15 @@ def read(unit: str) -> str:
 
 
 def run_of(unit: str) -> list[str]:
-    """Return the hosts of the run that has marked a unit, sorted."""
+    """Return the sorted hosts of the run that has marked the unit; [] if it is not marked."""
     return sorted("".join(lines(unit)[1:2]).split())
 
 
 def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
-    """Mark a unit for a run on some hosts. Raises OSError."""
+    """Mark the unit: its process with the InvocationID `invocation` is to be replaced by a run on `hosts`.
+
+    Raises OSError if the mark cannot be written.
+    """
     os.makedirs(FOLDER, mode=0o755, exist_ok=True)
     with open(f"{path(unit)}.new", "w", encoding="utf-8") as stream:
         stream.write(f"{invocation or NONE}\n{' '.join(sorted(hosts))}\n")
@@ -47,12 +50,15 @@ def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
 
 
 def remove(unit: str) -> None:
-    """Remove a mark. Raises OSError."""
+    """Remove the unit's mark. Raises OSError if there is none or it cannot be removed."""
     os.unlink(path(unit))
 
 
 def judged(unit: str, facts: Mapping[str, str]) -> str:
-    """Return `due` or `done`, '' if the unit is not marked; `facts` are systemd's ActiveState and InvocationID."""
+    """Return `due` if the marked unit still has to be restarted, `done` if it was, '' if it is not marked.
+
+    `facts` are the unit's ActiveState and InvocationID from systemd.
+    """
     mark = read(unit)
     if not mark:
         return ""
@@ -60,10 +66,10 @@ def judged(unit: str, facts: Mapping[str, str]) -> str:
 
 
 def of(units: Mapping[str, Mapping[str, str]], word: str) -> list[str]:
-    """Return the units whose mark is `due`, or `done`."""
+    """Return the names of the units that are `due` or `done` (`word`); `units` maps names to facts as in `judged`."""
     return [name for name, facts in units.items() if judged(name, facts) == word]
 
 
 def marked(names: Iterable[str]) -> list[str]:
-    """Return the units that have a mark."""
+    """Return those of the units that have a mark."""
     return [name for name in names if read(name)]

@@ -1,4 +1,4 @@
-"""Reads which paths are mount points, and their file systems."""
+"""Reads which paths are mount points, and the state of the file systems there."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOVED = 0.2
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return by path whether it is a mount point, and if it exists size, free space, device, type and entries.
+    """Return {path: facts}: whether it is a mount point, and if it exists its size, free bytes, device, type and names.
 
-    A file system that returns errors, or is read-only, has the reason in `error`.
+    A path whose file system returns errors or is read-only has the reason under the key `error`.
     """
     found: dict[str, dict[str, Any]] = {}
     mounted = mount_table()
@@ -50,22 +50,22 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def covering(path: str, mounted: Iterable[str]) -> str:
-    """Return the mount point of the file system that a path is on."""
+    """Return the mount point of the file system that holds the path; `mounted` are all mount points."""
     return max((point for point in mounted if point == "/" or f"{path}/".startswith(f"{point}/")), key=len, default="/")
 
 
 def mount_table() -> dict[str, tuple[str, set[str]]]:
-    """Return type and options of the file system on each mount point (/proc/self/mounts)."""
+    """Return {mount point: (file system type, set of mount options)} from /proc/self/mounts."""
     with open("/proc/self/mounts", encoding="utf-8") as stream:
         rows = [line.split() for line in stream]
     return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
 
 
 def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the result of `mounts`, without directories that only seem to be at two paths.
+    """Return the result of `mounts` without replicas that only seemed to be in two log dirs.
 
-    Such directories are checked again: while a broker moves a replica from one log dir to another, it can be seen in
-    both.
+    While a broker moves a replica to another log dir, its folder can be seen in both. Such folders are checked again
+    after MOVED seconds.
     """
     times = Counter(name for mount in found.values() for name in mount.get("names", ()) if REPLICA.fullmatch(name))
     both = {name for name, number in times.items() if number > 1}

@@ -1,4 +1,4 @@
-"""Finds out which ports can be reached from this host, with the standard library only."""
+"""Finds out which TCP ports can be reached from this host, with the standard library only."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 
 def connect(address: str, port: int, timeout: float) -> str:
-    """Try one TCP connection: open, refused, timeout, or the error's name.
+    """Try one TCP connection; return `open`, `refused`, `timeout`, or the name of the error, as EHOSTUNREACH.
 
-    `open` and `refused` both prove that the address can be reached.
+    Both `open` and `refused` prove that the address can be reached. `timeout` is in seconds.
     """
     try:
         socket.create_connection((address, port), timeout=timeout).close()
@@ -26,7 +26,7 @@ def connect(address: str, port: int, timeout: float) -> str:
 
 
 def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
-    """Try all peers in parallel; return the result of `connect` by address:port."""
+    """Try a TCP connection to each peer {address, port} in parallel; return {`address:port`: result of `connect`}."""
     asked = [(str(peer["address"]), int(peer["port"])) for peer in peers]
     with ThreadPoolExecutor(64) as pool:
         answers = pool.map(lambda peer: connect(peer[0], peer[1], timeout), asked)

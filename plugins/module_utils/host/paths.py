@@ -1,4 +1,4 @@
-"""Opens paths safely if other users than root own directories on the way."""
+"""Opens files safely although other users own directories on their paths and could replace entries by links."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StateError(Exception):
-    """A state that cannot be reached; the text has the object and the reason."""
+    """The host cannot be brought to the declared state; the text names the object and the reason."""
 
 
 @dataclass(frozen=True)
 class Directory:
-    """An open directory: `name` is a path to exactly this one, even if its own path is changed meanwhile."""
+    """An open directory; the path `name` leads to exactly this one, even if its own path is changed meanwhile."""
 
     name: str
     alone: bool
     """Whether only root (or the user of this process) can change its entries."""
 
     def entry(self, path: str) -> str:
-        """Return the path of the entry with the last name of `path`."""
+        """Return a path to open the entry of this directory that has the last name in `path`."""
         return f"{self.name}/{os.path.basename(path)}"
 
 
 def alone(status: os.stat_result) -> bool:
-    """Tell whether only root, or the user of this process, can change the entries of a directory."""
+    """Tell whether only root (or the user of this process) may change the entries of a directory with this status."""
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def refusal(path: str, name: str, folder: os.stat_result) -> StateError:
-    """Return the error for a link that root must not follow."""
+    """Return the error that the link `name` on `path` is not followed.
+
+    `folder` is the status of the directory that holds it, whose owner could point the link anywhere.
+    """
     try:
         owner = pwd.getpwuid(folder.st_uid).pw_name
     except KeyError:
@@ -48,7 +51,10 @@ def refusal(path: str, name: str, folder: os.stat_result) -> StateError:
 
 
 def into(path: str, name: str, here: int, make: bool) -> int:
-    """Return a descriptor of one component below the directory `here`."""
+    """Open the entry `name` of the directory with the descriptor `here`, and return its descriptor.
+
+    With `make` a missing directory is created; without, FileNotFoundError is raised.
+    """
     try:
         return os.open(name, HANDLE, dir_fd=here)
     except FileNotFoundError:
@@ -60,10 +66,10 @@ def into(path: str, name: str, here: int, make: bool) -> int:
 
 
 def descend(path: str, make: bool) -> int:
-    """Return a descriptor of a directory, opened component by component; `make` creates missing ones.
+    """Open a directory, one component of its path after the other, and return its descriptor.
 
-    A link is followed only if root alone could have created it. Raises StateError for another link, and for anything
-    that is not a directory; FileNotFoundError.
+    With `make`, missing directories are created. A link is followed only if root alone could have created it. Raises
+    StateError at any other link and at anything that is no directory, FileNotFoundError if the directory is missing.
     """
     here, links = os.open("/", HANDLE), 0
     names = path.split("/")[::-1]
@@ -99,7 +105,10 @@ def descend(path: str, make: bool) -> int:
 
 @contextmanager
 def held(path: str, make: bool = False) -> Iterator[Directory | None]:
-    """Yield an open directory, None if it does not exist. Raises StateError as `descend`."""
+    """Yield the directory at `path`, kept open for the code inside; None if it does not exist.
+
+    With `make` missing directories are created. Raises StateError at a link of another user, or if it is no directory.
+    """
     try:
         descriptor = descend(path, make)
     except FileNotFoundError:
@@ -115,7 +124,7 @@ def held(path: str, make: bool = False) -> Iterator[Directory | None]:
 
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
-    """Create files and directories with this umask, whatever the umask of the host."""
+    """Set this umask for the files and directories that the code inside creates."""
     before = os.umask(mask)
     try:
         yield
@@ -124,9 +133,9 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def read(name: str, path: str) -> str | None:
-    """Return a file's text, byte for byte, None if it does not exist. Raises StateError if it is not a regular file.
+    """Return the text of a file (undecodable bytes as surrogates), None if it does not exist.
 
-    `name` is the path to open, `path` the path for messages.
+    `name` is the path to open, `path` the path for messages. Raises StateError if it is no regular file.
     """
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Reads the facts of the host on which it runs."""
+"""Reads the facts of the host on which this code runs, for the module host_probe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.units import b
 
 
 def addresses() -> list[str]:
-    """Return the host's IPv4 and IPv6 addresses, without loopback."""
+    """Return the IPv4 and IPv6 addresses of this host with global scope, without loopback."""
     text = subprocess.run(
         ["ip", "-o", "addr", "show", "scope", "global"], capture_output=True, text=True, check=True
     ).stdout
@@ -29,33 +29,33 @@ def addresses() -> list[str]:
 
 
 def installed_log_dirs() -> list[str]:
-    """Return log.dirs of the installed broker; [] without one."""
+    """Return the log dirs of the installed broker (log.dirs); [] if no broker is installed."""
     value = properties("/etc/kafka/server.properties").get("log.dirs", "")
     return [path.strip() for path in value.split(",") if path.strip()]
 
 
 def dropped(installed: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return the log dirs of the installed broker that are no longer declared."""
+    """Return those of the `installed` log dirs that are not declared (`wanted`) any more."""
     kept = {os.path.normpath(path) for path in wanted}
     return [path for path in installed if os.path.normpath(path) not in kept]
 
 
 def installed_listeners() -> dict[str, int]:
-    """Return the port of each listener of the installed broker; {} without one."""
+    """Return {listener name: port} of the installed broker; {} if no broker is installed."""
     value = properties("/etc/kafka/server.properties").get("listeners", "")
     return {name.upper(): int(port) for name, port in re.findall(r"([^,/\s]+)://[^,]*:(\d+)", value)}
 
 
 def installed_client_ports() -> list[int]:
-    """Return the client ports of the installed ZooKeeper server; [] without one."""
+    """Return the client ports of the installed ZooKeeper server, TLS first; [] if none is installed."""
     settings = properties("/etc/zookeeper/zoo.cfg")
     return [int(settings[key]) for key in ("secureClientPort", "clientPort") if settings.get(key, "").isdecimal()]
 
 
 def locks(unit: str) -> set[str]:
-    """Return the `.lock` files that the unit's running broker has open: one in each log dir that it uses.
+    """Return the paths of the `.lock` files that the process of the unit has open: a broker opens one per log dir.
 
-    Empty if the broker is down, or has just started and locked none yet.
+    The set is empty if the broker is down, or has just started and locked none yet.
     """
     process = subprocess.run(
         ["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True
@@ -68,22 +68,22 @@ def locks(unit: str) -> set[str]:
 
 
 def served(log_dirs: Iterable[str], held: Collection[str]) -> dict[str, list[str]]:
-    """Return the log dirs that a broker `serves`, by its open locks, and those that it has taken offline (`given_up`).
+    """Return {serves: log dirs that the running broker uses, given_up: log dirs that it has taken offline}.
 
-    A file system mounted over a log dir hides the directory that the broker uses. Without any lock, no log dir counts
-    as offline.
+    `held` are the broker's open `.lock` files. They are compared by path: if a file system is mounted over a log dir,
+    the broker still uses the directory below. Without any lock, no log dir counts as offline.
     """
     ours = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" in held]
     return {"serves": ours, "given_up": [path for path in log_dirs if path not in ours] if held else []}
 
 
 def properties(path: str) -> dict[str, str]:
-    """Return a Java properties file as a dict, {} if it cannot be read; `mounts` has the reason."""
+    """Return the Java properties file as a dict; {} if it cannot be read."""
     return dict(pairs(read(path)))
 
 
 def first_line(path: str) -> str:
-    """Return the first line of a file, '' if it cannot be read; `mounts` has the reason."""
+    """Return the first line of the file without spaces around it; '' if the file cannot be read."""
     try:
         with open(path, encoding="utf-8") as stream:
             return stream.readline().strip()
@@ -92,29 +92,32 @@ def first_line(path: str) -> str:
 
 
 def clock() -> dict[str, Any]:
-    """Return the time, and whether the kernel's clock is synchronized.
+    """Return {synchronized: whether the kernel's clock is synchronized, time: seconds since 1970}.
 
-    adjtimex(2) returns TIME_ERROR = 5 if it is not.
+    adjtimex(2) returns TIME_ERROR = 5 if the clock is not synchronized.
     """
     buffer = ctypes.create_string_buffer(512)  # struct timex, modes = 0: read
     return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
 
 
 def javas(executables: Iterable[str]) -> dict[str, str]:
-    """Return the version of each executable java, by its path."""
+    """Return {path: version} of each of these paths that is an executable java."""
     runs = (path for path in executables if os.path.isfile(path) and os.access(path, os.X_OK))
     return {path: java_version(path) for path in runs}
 
 
 def java_version(executable: str) -> str:
-    """Return the version of a java from the `release` file of its installation, without starting a JVM."""
+    """Return the version of a java, as 17.0.9; '' if it is unknown.
+
+    It is read from the file `release` of the installation, without starting a JVM.
+    """
     home = os.path.dirname(os.path.dirname(os.path.realpath(executable)))
     found = re.search(r'JAVA_VERSION="([^"]*)"', read(f"{home}/release"))
     return found.group(1) if found else ""
 
 
 def postgresql() -> dict[str, Any]:
-    """Return the release of the system, as `debian 12`, and the installed versions of PostgreSQL."""
+    """Return {release: the system as `debian 12`, installed: major versions of PostgreSQL that are installed}."""
     system = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)"?$', read("/etc/os-release"), re.MULTILINE))
     programs = glob.glob("/usr/lib/postgresql/*/bin/postgres")
     return {
@@ -124,7 +127,11 @@ def postgresql() -> dict[str, Any]:
 
 
 def limits() -> dict[str, int]:
-    """Return the kernel's limit of open files per process, that of systemd itself, and systemd's capabilities."""
+    """Return the limits of this host for services as numbers.
+
+    `nr_open` is the kernel's maximum of open files per process, `nofile` that of systemd itself, and `capabilities` are
+    the bits of systemd's capabilities.
+    """
     nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
     capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", read("/proc/1/status"), re.MULTILINE)
     nr_open = int(read("/proc/sys/fs/nr_open") or 1048576)
@@ -136,13 +143,13 @@ def limits() -> dict[str, int]:
 
 
 def memory() -> int:
-    """Return the host's memory in bytes."""
+    """Return the host's memory in bytes, 0 if it is unknown."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", read("/proc/meminfo"), re.MULTILINE)
     return int(found.group(1)) * 1024 if found else 0
 
 
 def read(path: str) -> str:
-    """Return a file's text, '' if it cannot be read."""
+    """Return the text of the file; '' if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -151,12 +158,12 @@ def read(path: str) -> str:
 
 
 def converged() -> bool:
-    """Tell whether this project has written its part of /etc/hosts, which it does on every host."""
+    """Tell whether this project has changed the host before: its block in /etc/hosts exists."""
     return bool(re.search(r"^# BEGIN millrace$", read("/etc/hosts"), re.MULTILINE))
 
 
 def nft() -> str:
-    """Return '' if nft can be used, else why not."""
+    """Return '' if the program nft works, otherwise the reason why not."""
     try:
         done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
     except FileNotFoundError:
@@ -165,9 +172,9 @@ def nft() -> str:
 
 
 def ssh_port() -> int:
-    """Return the port of the SSH connection of this process, 0 if it is not known.
+    """Return the port of the SSH server through which this process was started, 0 if it is unknown.
 
-    sudo removes the variable from its children, but root can read it in the environment of a parent process.
+    sudo removes the variable SSH_CONNECTION, so it is read from the environment of the parent processes.
     """
     process: str | None = "self"
     while process not in (None, "0"):
@@ -203,7 +210,7 @@ def installed(dest: str) -> str:
 
 
 def units(names: Iterable[str]) -> dict[str, str]:
-    """Return systemd's ActiveState of each unit."""
+    """Return {unit: ActiveState}, as systemd reports them."""
     asked = list(names)
     if not asked:
         return {}
@@ -212,7 +219,7 @@ def units(names: Iterable[str]) -> dict[str, str]:
 
 
 def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all facts of one host for the options of the module host_probe."""
+    """Return all facts of this host; `wanted` are the options of the module host_probe."""
     log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
     return {
         "addresses": addresses(),

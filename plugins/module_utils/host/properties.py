@@ -16,7 +16,7 @@ PAIR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DO
 
 
 def escaped(text: str) -> str:
-    """Return a text escaped so that Java reads the same characters."""
+    """Return the text with escape sequences, so that Java reads exactly this text from the file."""
     return "".join(
         SHORT[character]
         if character in SHORT
@@ -28,25 +28,28 @@ def escaped(text: str) -> str:
 
 
 def line(key: str, value: str) -> str:
-    """Return the line `key=value`; characters that Java reads unchanged are not escaped."""
+    """Return the line `key=value` for a properties file; characters that Java reads unchanged are not escaped."""
     name = re.sub(r"[ =:]|^[#!]", r"\\\g<0>", escaped(key))
     text = re.sub(r"^ ", r"\\ ", escaped(value))
     return f"{name}={text}"
 
 
 def plain(text: str) -> str:
-    """Return the text that Java reads from an escaped text."""
+    """Return the text that Java reads if a properties file contains `text`: escape sequences are resolved."""
     units = ESCAPED.sub(lambda match: character(match[1]), text).encode("utf-16-be", "surrogatepass")
     return units.decode("utf-16-be", "surrogatepass")
 
 
 def character(after: str) -> str:
-    """Return the character of an escape sequence; `after` is the part after the backslash."""
+    """Return the character of an escape sequence; `after` is the part behind the backslash, as `n` or `u00e9`."""
     return chr(int(after[1:], 16)) if len(after) == 5 else LONG.get(after, after)
 
 
 def logical_lines(text: str) -> list[str]:
-    """Return lines that are neither blank nor comments; an odd number of backslashes at the end continues a line."""
+    """Return the lines of a properties file without blank lines and comments.
+
+    A line that ends with an odd number of backslashes continues on the next one; the two are joined.
+    """
     lines: list[str] = []
     begun = ""
     for physical in re.split(r"\r\n|\n|\r", text):
@@ -62,7 +65,7 @@ def logical_lines(text: str) -> list[str]:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Return keys and values as Java reads them, in the order of the file; a key that occurs twice has both."""
+    """Return [(key, value)] as Java reads them, in the order of the file; repeated keys are in the list repeatedly."""
     parsed = []
     for logical in logical_lines(text):
         match = PAIR.fullmatch(logical)

@@ -1,4 +1,4 @@
-"""Reads the installed and the running versions of Kafka and ZooKeeper."""
+"""Reads the installed and the running versions of Kafka and ZooKeeper on this host."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FILE = "/etc/kafka/server.properties"
 
 
 def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return by product the `installed` version and the `running` one, '' for none.
+    """Return {product: {installed: version, running: version}} of the installed ones among these products; '' for none.
 
-    Of Kafka also `protocol`, that of the running broker, else that of its file; '' if neither sets it: then the version
-    determines it.
+    Kafka has also `protocol`, the inter.broker.protocol.version of the running broker, else that of its file. It is ''
+    if neither sets it: then the version determines it.
     """
     asked = [name for name in products if os.path.lexists(os.path.dirname(PRODUCTS[name][1]))]
     facts = shown("MainPID", [PRODUCTS[name][0] for name in asked]) if asked else []
@@ -44,14 +44,14 @@ def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def version_of(paths: Iterable[str], jar: str) -> str:
-    """Return the version in the name of a jar, as 3.9.2 of kafka-clients-3.9.2.jar; '' if the jar is not there."""
+    """Return the version in the file name of `jar` among `paths`, as 3.9.2 of kafka-clients-3.9.2.jar; else ''."""
     pattern = re.compile(rf"{re.escape(jar)}-(\d+\.\d+\.\d+)[^/]*\.jar")
     versions = [match[1] for path in paths if (match := pattern.fullmatch(os.path.basename(path)))]
     return versions[0] if versions else ""
 
 
 def open_files(process: str) -> list[str]:
-    """Return the files that a process has open; [] if it has ended."""
+    """Return the paths of the files that the process (its id) has open; [] if the process has ended."""
     try:
         return [target for name in os.listdir(f"/proc/{process}/fd") if (target := held(process, name))]
     except OSError:
@@ -59,7 +59,7 @@ def open_files(process: str) -> list[str]:
 
 
 def held(process: str, descriptor: str) -> str:
-    """Return the file of a descriptor, '' if it was closed meanwhile."""
+    """Return the path of the file that a process has open under this descriptor; '' if it was closed meanwhile."""
     try:
         return os.readlink(f"/proc/{process}/fd/{descriptor}")
     except OSError:
@@ -67,10 +67,10 @@ def held(process: str, descriptor: str) -> str:
 
 
 def read_it(process: str, path: str = FILE) -> bool:
-    """Tell whether a process was started after the file was written, so that it has read the file.
+    """Tell whether the process was started after the file `path` was written, so that it has read this version of it.
 
-    Its environment may be older than the file: systemd passes the unit that it has loaded, and a run may have been
-    interrupted between writing the file and reloading systemd.
+    The environment of such a process may still be older than the file: systemd passes the unit that it has loaded, and
+    a run may be interrupted between writing the file and reloading systemd.
     """
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
@@ -82,7 +82,7 @@ def read_it(process: str, path: str = FILE) -> bool:
 
 
 def in_force(process: str) -> str:
-    """Return the protocol with which a broker's process was started; '' if its environment does not have it."""
+    """Return the protocol version in the environment of the broker's process; '' if it has none."""
     try:
         with open(f"/proc/{process}/environ", "rb") as stream:
             variables = stream.read().split(b"\0")
@@ -93,7 +93,7 @@ def in_force(process: str) -> str:
 
 
 def in_file(path: str = FILE) -> str:
-    """Return the protocol in the file of the installed broker; '' if it has none."""
+    """Return the protocol version that the broker's properties file sets; '' if it sets none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return dict(pairs(stream.read())).get(PROTOCOL, "")

@@ -1,4 +1,4 @@
-"""Converges nft tables, users, directories, files, links, kernel settings and units of a host."""
+"""Brings a host to its declared nft tables, users, directories, files, links, kernel settings and systemd units."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "
 
 
 def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a unit with the digest in its own file among `files`, unless it has a digest."""
+    """Return the options of a unit with its `digest` set.
+
+    If it is empty, the digest comes from the text of the unit's own file among `files` (a variable in Environment=).
+    """
     texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
     environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)
     return {**unit, "digest": unit["digest"] or digest_in("\n".join(environment))}
 
 
 class Host:
-    """The changes of one call on this host.
+    """The changes that one call of the module host_state makes on this host, or would make.
 
     `changes` has one line for each change, `diffs` Ansible's before/after pairs, `units` the state of each unit.
     """
 
     def __init__(self, module: Any) -> None:
-        """`module` is the AnsibleModule; in check mode everything is compared and nothing is written."""
+        """Store the AnsibleModule; in its check mode everything is compared and nothing is changed."""
         self.check_mode: bool = module.check_mode
         self.changes: list[str] = []
         self.diffs: list[dict[str, str]] = []
@@ -41,12 +44,15 @@ class Host:
         self.units = self.services.states
 
     def converge(self, wanted: Mapping[str, Any]) -> None:
-        """Converge the host to `wanted` (the options of the module host_state). Raises StateError or OSError."""
+        """Bring the host to the state `wanted`, the options of the module host_state.
+
+        Raises StateError if that is impossible, OSError if the system fails.
+        """
         with umask(0o022):  # other users have to enter the directories, whatever the umask of the host
             self.everything(wanted)
 
     def everything(self, wanted: Mapping[str, Any]) -> None:
-        """Converge the host to `wanted`, option by option."""
+        """Bring the host to the state `wanted`, one option after the other, in an order that works."""
         for table in wanted["nftables"]:
             self.table(table)
         units = [with_digest(unit, wanted["files"]) for unit in wanted["units"] if unit["state"] != "absent"]
@@ -68,13 +74,16 @@ class Host:
             self.services.converge(units)
 
     def act(self, change: str, where: str, before: str, after: str) -> bool:
-        """Record a change; return False in check mode, in which it must not be made."""
+        """Record a change for the result; return False in check mode, in which the caller must not make the change."""
         self.changes.append(change)
         self.diffs.append({"before_header": where, "after_header": where, "before": before, "after": after})
         return not self.check_mode
 
     def table(self, wanted: Mapping[str, Any]) -> None:
-        """Converge a table of nft and its file. Rules that nft rejects change nothing."""
+        """Load or remove an nft table and its file.
+
+        Raises StateError, before anything is changed, if nft rejects the rules.
+        """
         name, path, folder = wanted["table"], wanted["path"], os.path.dirname(wanted["path"])
         present, there, before = wanted["state"] == "present", os.path.exists(path), self.listing(name)
         after = run(*MADE_APART, name, stdin=wanted["content"]) if present else ""
@@ -99,14 +108,14 @@ class Host:
 
     @staticmethod
     def listing(table: str) -> str:
-        """Return a table as nft lists it, '' if there is none, or no nft."""
+        """Return the rules of the nft table as nft lists them; '' if there is no such table, or no nft."""
         try:
             return subprocess.run(["nft", "list", "table", "inet", table], capture_output=True, text=True).stdout
         except FileNotFoundError:
             return ""
 
     def user(self, name: str, home: str) -> None:
-        """Create a system user without a login; an existing one is not changed."""
+        """Create a system user with its own group and no login; an existing user is not changed."""
         try:
             pwd.getpwnam(name)
         except KeyError:
@@ -125,7 +134,7 @@ class Host:
                 )
 
     def sysctl(self, key: str, value: str) -> None:
-        """Set a kernel setting that differs now."""
+        """Set a kernel setting if its value differs. Raises StateError if the kernel does not have it."""
         path = "/proc/sys/" + key.replace(".", "/")
         current = read(path, path)
         if current is None:

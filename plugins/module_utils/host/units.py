@@ -1,4 +1,4 @@
-"""Converges systemd units of a host."""
+"""Enables, starts, stops and restarts systemd units of a host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REASONS = {False: "running with an older configuration\n", True: "marked for a r
 
 
 def run(*argv: str, stdin: str = "") -> str:
-    """Run a command, and return its output. Raises StateError with its error output if it fails."""
+    """Run a command and return its output. Raises StateError with its error output if the exit status is not 0."""
     done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
     if done.returncode:
         raise StateError(f"{' '.join(argv)}: {done.stderr.strip() or done.returncode}")
@@ -27,9 +27,9 @@ def run(*argv: str, stdin: str = "") -> str:
 
 
 def shown(properties: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return properties (a list with commas) of units, as systemd shows them.
+    """Return for each of the units a dict of these properties (names separated by commas), from `systemctl show`.
 
-    A property that systemd lists several times has its values in several lines.
+    If systemd lists a property several times, its value has several lines.
     """
     units = []
     for part in run("systemctl", "show", "-p", properties, *names).strip().split("\n\n"):
@@ -42,19 +42,20 @@ def shown(properties: str, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 class Units:
-    """The changes of one call of units, with their `states` by name.
-
-    `act` records a change, and returns False if it must not be made.
-    """
+    """Makes the changes of systemd units for one call of a module; `states` maps each unit to its result."""
 
     def __init__(self, check_mode: bool, act: Callable[[str, str, str, str], bool]) -> None:
-        """In check mode everything is compared and nothing is run."""
+        """In check mode everything is compared and nothing is run.
+
+        `act(change, unit, before, after)` records a change for the result; it returns False if the change must not be
+        made.
+        """
         self.check_mode = check_mode
         self.act = act
         self.states: dict[str, dict[str, Any]] = {}
 
     def converge(self, wanted: Sequence[Mapping[str, Any]]) -> None:
-        """Enable, start, stop or restart units, and record which of them have a pending restart."""
+        """Enable, start, stop or restart the units in `wanted`, and record in `states` which have a pending restart."""
         found = self.show([unit["name"] for unit in wanted])
         if any(facts["NeedDaemonReload"] == "yes" for facts in found.values()) and not self.check_mode:
             run("systemctl", "daemon-reload")
@@ -63,7 +64,7 @@ class Units:
             self.unit(unit, found[unit["name"]])
 
     def show(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Return the properties of units by name."""
+        """Return {unit: properties} with the properties that the other methods need, from systemd."""
         return dict(
             zip(
                 names,
@@ -73,7 +74,7 @@ class Units:
         )
 
     def unit(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> None:
-        """Converge one unit."""
+        """Bring one unit to the state `wanted`; `found` are its properties from `show`."""
         name, running = wanted["name"], found["ActiveState"] == "active"
         enabled = found["UnitFileState"] == "enabled"
         enable = wanted["enabled"] and wanted["state"] != "absent"
@@ -112,10 +113,11 @@ class Units:
             self.states[name]["live"] = self.live(wanted, found, pending, started)
 
     def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
-        """Return which dynamic settings a process has to receive; record those that it will receive, or has received.
+        """Return which dynamic settings the process of a unit still has to receive, for the module kafka_live_config.
 
-        This is no change of the host: kafka_live_config writes and reports the settings. A process that starts again
-        has all from its files, and earlier settings have to be removed.
+        The call also records the settings that the process is about to receive, or (with `told`) has received. It
+        changes nothing in the process, so it is no change of the host. A process that starts (`restart`, `started`)
+        reads all settings from its files; then only earlier dynamic settings have to be removed.
         """
         name, settings, digest = wanted["name"], wanted["live"]["settings"], wanted["live"]["digest"]
         process, begun = found.get("InvocationID", ""), digest_of(found["MainPID"], LIVE)
@@ -134,7 +136,10 @@ class Units:
         return {"owed": pending, "anew": anew, "digest": digest, "settings": settings, "told": told}
 
     def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
-        """Mark a unit for a restart, or remove the mark; return whether it is `due` or `done`, '' if not requested."""
+        """Mark a unit for a restart or remove its mark, as `wanted["restart"]` requests.
+
+        Return `due` if the restart is still to be made, `done` if it was, '' if it is not requested.
+        """
         name, restart = wanted["name"], wanted.get("restart") or "unset"
         mark, hosts = marks.judged(name, found), sorted(wanted.get("restart_hosts") or ())
         if restart == "end":
@@ -151,9 +156,10 @@ class Units:
 
 
 def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None) -> None:
-    """Watch a unit that was started for `seconds`, or until it answers at `answering` (at, tls).
+    """Watch for `seconds` whether a unit that was started keeps running.
 
-    Raises StateError with its last messages if it ends within that time.
+    The watch ends early if a broker answers at `answering` ({at: host:port, tls: bool}). Raises StateError with the
+    unit's last messages if it ends within that time.
     """
     deadline, tick, counts = time.monotonic() + seconds, threading.Event(), list[int]()
     while time.monotonic() < deadline:
@@ -171,7 +177,7 @@ def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None)
 
 
 def digest_of(pid: str, variable: str = CONFIG) -> str:
-    """Return the digest with which a running process was started, '' without one."""
+    """Return the digest in the environment of the process `pid`, under the name `variable`; '' without one."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:
             return digest_in(stream.read().replace(b"\0", b"\n").decode(errors="replace"), variable)
@@ -180,20 +186,24 @@ def digest_of(pid: str, variable: str = CONFIG) -> str:
 
 
 def digest_in(text: str, variable: str = CONFIG) -> str:
-    """Return a digest among environment variables, as lines or as systemd shows them; '' without one."""
+    """Return the value of `variable`, a digest, in a text of environment variables; '' if it is not there."""
     found = re.search(rf"(?:^|[\s\"]){variable}=([^\s\"]*)", text)
     return found.group(1) if found else ""
 
 
 def restarts(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the units that are marked for a restart, by whether it is `due` or `done`."""
+    """Return {due: units still to be restarted, done: units that were} of those that are marked for a restart."""
     asked = marks.marked(sorted(set(names)))
     facts = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
     return {word: marks.of(facts, word) for word in ("due", "done")}
 
 
 def behind(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return running units whose process is `older` than the files on disk, or has no new settings (`untold`)."""
+    """Return {older: units, untold: units} of those that run with an old configuration.
+
+    The process of an `older` unit was started before its files changed; that of an `untold` unit has not received new
+    dynamic settings.
+    """
     asked = sorted(set(names))
     facts = "ActiveState,MainPID,NeedDaemonReload,Environment,EnvironmentFiles,InvocationID"
     parts = shown(facts, asked) if asked else []

@@ -1,4 +1,4 @@
-"""Creates TLS contexts of clients, with or without a certificate."""
+"""Creates TLS contexts for clients, with or without a client certificate."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Mapping
 
 
 class OwnFileError(OSError):
-    """A file of the client itself cannot be read; the server was not asked."""
+    """A TLS file of this client cannot be read, so the server was not asked."""
 
 
 def trusting(ca: str | None) -> ssl.SSLContext:
-    """Return the context of a client that trusts `ca`, a PEM file; without it, the CAs of this machine.
+    """Return a TLS context for a client that trusts the CAs in the PEM file `ca`; None: the CAs of this machine.
 
-    It accepts the same certificates as librdkafka, with any Python. From 3.13 on, Python would reject certificates
-    without everything that RFC 5280 requires, as key identifiers, which many outside CAs omit, and trust an
-    intermediate CA without its root. Raises OSError.
+    Like librdkafka, it accepts certificates that do not have every extension of RFC 5280, and trusts no intermediate CA
+    without its root. Python's defaults do the opposite from 3.13 on. Raises OSError if the file cannot be read.
     """
     context = ssl.create_default_context(cafile=ca)
     context.verify_flags &= ~(ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN)
@@ -23,9 +22,9 @@ def trusting(ca: str | None) -> ssl.SSLContext:
 
 
 def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the context of a client with `certificate` (a PEM file with its key) that trusts `ca`.
+    """Return a TLS context for a client: `tls` has the PEM files `ca` and `certificate` (with the private key).
 
-    Names in certificates are compared. Raises OwnFileError, which names the file.
+    The context verifies host names. Raises OwnFileError with the path of the file that cannot be read.
     """
     path = tls["ca"]
     try:

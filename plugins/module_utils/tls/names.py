@@ -1,4 +1,4 @@
-"""Converts names of certificates to text and back; equal names have equal texts."""
+"""Converts the names in certificates to text and back, so that equal names always have equal texts."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ WORDS = {NameOID.EMAIL_ADDRESS: "emailAddress", NameOID.SERIAL_NUMBER: "serialNu
 
 
 def text(name: x509.Name) -> str:
-    """Return a name in the form of RFC 4514, `CN=kafka,OU=zkclients,O=lab`; equal names give equal text.
+    """Return a certificate's name as a text of RFC 4514, as `CN=kafka,O=lab`; equal names give equal texts.
 
-    Names are equal if their attributes and values are (RFC 5280, section 7.1): neither the type of a string nor the
-    order within a part with several attributes (`CN=a+OU=b`) matters.
+    Names are equal if their attributes and values are (RFC 5280, section 7.1). The type of a string does not matter,
+    nor the order of attributes within one part, as in `CN=a+OU=b`.
     """
     parts = [sorted(part, key=order) for part in name.rdns]
     return x509.Name([x509.RelativeDistinguishedName(part) for part in parts]).rfc4514_string(WORDS)
 
 
 def name(written: str) -> x509.Name:
-    """Return the name for a text of RFC 4514, with attributes by name or number. Raises ValueError."""
+    """Parse a text of RFC 4514, with attributes as words or numbers. Raises ValueError if the text is no such name."""
     return x509.Name.from_rfc4514_string(written, {word: number for number, word in WORDS.items()})
 
 
 def order(attribute: x509.NameAttribute[str | bytes]) -> tuple[list[int], str]:
-    """Return the sort key of the attributes of one part: their numbers."""
+    """Return the sort key of an attribute within one part of a name: (numbers of its OID, value)."""
     return [int(part) for part in attribute.oid.dotted_string.split(".")], str(attribute.value)

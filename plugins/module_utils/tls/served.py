@@ -1,4 +1,4 @@
-"""Reads by a handshake which certificate a port serves, and which CAs it accepts; sends nothing else."""
+"""Reads which certificate a port serves and which CAs it accepts, by a TLS handshake that sends no data."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"
 
 @dataclass(frozen=True)
 class Served:
-    """The answer of one port: hexadecimal serial, last second of validity, subjects of the CAs that it accepts.
+    """What one port answered: the serial number of its certificate (hexadecimal), and until when it is valid (UTC).
 
-    `authorities` is empty if the port requests no certificate.
+    `authorities` are the subjects of the CAs that the port accepts, [] if it requests no client certificate.
     """
 
     serial: str = ""
@@ -34,9 +34,10 @@ class Served:
 
 
 def handshake(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> Served:
-    """Return the certificate that a port serves, or `error`.
+    """Connect to the port and return the certificate that it serves; if that fails, `error` is set.
 
-    The certificate is verified as by a client, including its names.
+    `tls` has the PEM files `ca` and `certificate`. The certificate is verified as by any client, including its names.
+    `timeout` is in seconds.
     """
     try:
         with (
@@ -53,9 +54,10 @@ def handshake(address: str, port: int, tls: Mapping[str, str], timeout: float = 
 
 
 def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> list[str]:
-    """Return the subjects of the CAs that a port names when it requests a certificate, in the form of names.text.
+    """Return the subjects of the CAs whose client certificates the port accepts, as texts of `names.text`, sorted.
 
-    Uses openssl, since Python's ssl does not report them. Raises ImportError without cryptography.
+    They come from openssl, since Python's ssl does not report them; [] if the port names none or does not answer.
+    Raises ImportError if cryptography is not installed.
     """
     from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 
@@ -83,7 +85,10 @@ def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5
 
 
 def observe(endpoints: Iterable[Mapping[str, Any]], tls: Mapping[str, str]) -> list[Served]:
-    """Read all endpoints {address, port, trusted} in parallel; CAs are read only if `trusted` is not empty."""
+    """Return what each endpoint {address, port, trusted} serves; all are read in parallel.
+
+    The CAs that an endpoint accepts are read only if its `trusted` is not empty.
+    """
 
     def ask(endpoint: Mapping[str, Any]) -> Served:
         served = handshake(endpoint["address"], int(endpoint["port"]), tls)
@@ -96,7 +101,10 @@ def observe(endpoints: Iterable[Mapping[str, Any]], tls: Mapping[str, str]) -> l
 
 
 def differs(endpoint: Mapping[str, Any], served: Served) -> str:
-    """Return how an endpoint differs from the files on its disk {serial, trusted}, '' if it does not."""
+    """Return how the port's certificate or CAs differ from the files on its host, '' if they do not.
+
+    The endpoint has the facts of these files: `serial` of the certificate, and `trusted`, the subjects of the CAs.
+    """
     if served.error:
         return served.error
     if served.serial != endpoint["serial"]:
@@ -108,9 +116,9 @@ def differs(endpoint: Mapping[str, Any], served: Served) -> str:
 
 
 def wait(endpoints: Sequence[Mapping[str, Any]], tls: Mapping[str, str], timeout: float) -> list[str]:
-    """Wait until all endpoints match the files on their disks, at most `timeout` seconds; return the differences.
+    """Wait until each port serves the certificate and CAs in its host's files; return the differences that are left.
 
-    An endpoint is {host, address, port, serial, trusted}.
+    An endpoint is {host, address, port, serial, trusted}. The wait takes at most `timeout` seconds.
     """
     deadline, tick = time.monotonic() + timeout, threading.Event()
     while True:

@@ -1,4 +1,4 @@
-"""Reads the state of a ZooKeeper ensemble, server by server, and sets the ACL of its root znode."""
+"""Reads the state of each server of a ZooKeeper ensemble, and sets the ACL of the root znode."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ Tls = Mapping[str, str]
 
 
 class EnsembleError(Exception):
-    """The ensemble rejected a request, or did not answer; the text has what to check."""
+    """The ensemble rejected a request or did not answer; the text contains what to check."""
 
 
 def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None, timeout: float = 2.0) -> str:
-    """Return a server's answer to `srvr`, `mntr` or `ruok`; '' if it does not answer.
+    """Send a four-letter word (`srvr`, `mntr`, `ruok`) to a server; return its answer, '' if there is none.
 
-    `tls` as for `tls_context`. Raises OwnFileError: a file that is missing here does not mean that the server is down.
+    With `tls` ({ca, certificate}, paths of PEM files) the connection uses TLS. Raises OwnFileError if such a file
+    cannot be read here, because that does not mean that the server is down.
     """
     context, answer = tls_context(tls) if tls else None, b""
     try:
@@ -40,27 +41,27 @@ def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None,
 
 
 def zookeeper_mode(answer: str) -> str:
-    """Return the mode in the answer to `srvr`: leader, follower, observer, standalone, read-only.
+    """Return the mode in a server's answer to `srvr`: leader, follower, observer, standalone or read-only.
 
-    'not serving' if the answer has no mode, 'down' without an answer.
+    An answer without a mode gives 'not serving', no answer gives 'down'.
     """
     mode = re.search(r"^Mode: ([\w-]+)", answer, re.MULTILINE)
     return mode.group(1) if mode else ("not serving" if answer else "down")
 
 
 def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
-    """Return the mode of each server (`{name: address}`): leader, follower, observer, not serving or down."""
+    """Return {server name: mode} as `zookeeper_mode` returns it; `servers` maps names to addresses."""
     return {name: zookeeper_mode(four_letter_word(address, port, "srvr", tls)) for name, address in servers.items()}
 
 
 def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
-    """Return the number of followers that the leader at `address` counts as in sync (mntr: zk_synced_followers)."""
+    """Return how many followers the leader at `address` reports as in sync (zk_synced_followers in mntr), or 0."""
     found = re.search(r"^zk_synced_followers\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
 def learners(address: str, port: int, tls: Tls | None = None) -> int:
-    """Return the number of servers that follow or observe the leader at `address` (mntr: zk_learners)."""
+    """Return how many followers and observers the leader at `address` reports (zk_learners in mntr), or 0."""
     found = re.search(r"^zk_learners\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
     return int(found.group(1)) if found else 0
 
@@ -68,10 +69,10 @@ def learners(address: str, port: int, tls: Tls | None = None) -> int:
 def undeclared_servers(
     servers: Mapping[str, str], port: int, tls: Tls | None, modes: Mapping[str, str], members: int, timeout: float
 ) -> int:
-    """Return the number of servers that follow the leader in addition to an ensemble of `members`.
+    """Return how many more servers follow the leader than the ensemble has declared `members`.
 
-    A leader counts a server that disappeared for some more seconds, and twice when it is back, so the additional
-    servers have to be there for `timeout` seconds.
+    `modes` maps servers to their modes. A leader still counts a server for some seconds after it disappeared, and twice
+    when it is back, so the surplus has to last for `timeout` seconds.
     """
     leaders = [name for name, mode in modes.items() if mode == "leader"]
     deadline = waits.now() + timeout
@@ -86,10 +87,10 @@ def undeclared_servers(
 def problems(
     servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the modes, and what keeps the ensemble from being healthy.
+    """Return {server: mode}, and a list of texts on what keeps the ensemble from being healthy.
 
-    A healthy ensemble has one leader, and all others are followers in sync or observers. Servers that are not
-    `expected` (None: all are) do not have to serve.
+    A healthy ensemble has one leader; all other servers are observers or followers in sync. Only the servers in
+    `expected` (None: all) have to serve.
     """
     modes = state(servers, port, tls)
     lines = [
@@ -115,9 +116,10 @@ def wait(
     tls: Tls | None = None,
     expected: Collection[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
-    """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once); return modes and problems.
+    """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once); return what `problems` returns.
 
-    `tls` as for `tls_context`, `expected` as for `problems`. Raises OwnFileError.
+    Only the servers in `expected` (None: all) have to serve. Raises OwnFileError if a file of `tls` cannot be read
+    here.
     """
     deadline = waits.now() + timeout
     while True:
@@ -128,9 +130,9 @@ def wait(
 
 
 def subject(certificate: str) -> str:
-    """Return the subject of a PEM file, written as ZooKeeper names the owner of a znode (RFC 2253).
+    """Return the subject of the certificate in a PEM file, as ZooKeeper writes the owner of a znode (RFC 2253).
 
-    Raises ImportError.
+    Raises ImportError if cryptography is not installed.
     """
     from cryptography import x509
 
@@ -138,7 +140,10 @@ def subject(certificate: str) -> str:
 
 
 def owner_of(acls: Sequence[Any]) -> str:
-    """Return the subject that may write, if all clients may read and only one subject may write; '' for other ACLs."""
+    """Return the only subject that may write to a znode with these ACLs, if all clients may read it.
+
+    Return '' if the ACLs are any others.
+    """
     owners = [acl.id.id for acl in acls if (acl.perms, acl.id.scheme) == (31, "x509")]
     return (
         str(owners[0])
@@ -148,10 +153,11 @@ def owner_of(acls: Sequence[Any]) -> str:
 
 
 def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
-    """Allow only the subject of `tls` to write to the root znode, and all clients to read it.
+    """Let only the subject of the certificate in `tls` write to the root znode, and all clients read it.
 
-    Return the changes, [] if the ACL is so already. Every znode below `/` has its own ACL; with the default ACL of `/`,
-    any client with a trusted certificate could create trees next to Kafka's. Raises EnsembleError, ImportError.
+    Return a list with the change, [] if the ACL is so already. With the default ACL, any client with a trusted
+    certificate could create znodes beside Kafka's. Raises EnsembleError if the ensemble rejects it or does not answer,
+    ImportError if kazoo or cryptography is not installed.
     """
     from kazoo.client import KazooClient
     from kazoo.exceptions import KazooException

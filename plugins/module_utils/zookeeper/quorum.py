@@ -1,4 +1,4 @@
-"""Computes quorums of an ensemble, and decides whether servers may stop now. Pure functions."""
+"""Decides whether servers of a ZooKeeper ensemble may stop now, by its quorum. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IDLE = ("not serving", "read-only")
 
 @dataclass(frozen=True)
 class Voter:
-    """A server that votes."""
+    """A server that votes in its ensemble."""
 
     name: str
     group: int | None = None
@@ -23,7 +23,7 @@ class Voter:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """One look at an ensemble."""
+    """The state of an ensemble at one time, as its servers reported it."""
 
     modes: Mapping[str, str]
     """By server leader, follower, observer, standalone, `not serving`, `read-only`, or `down` without an answer."""
@@ -35,13 +35,13 @@ class Ensemble:
     """The names of the servers that the leader has; None if it does not list them, or was not asked."""
 
     def of(self, *modes: str) -> list[str]:
-        """Return the servers of some modes."""
+        """Return the names of the servers that are in one of these modes."""
         return [name for name, mode in self.modes.items() if mode in modes]
 
 
 @dataclass(frozen=True)
 class Block:
-    """One reason why servers may not stop."""
+    """One reason why servers may not stop: what is affected, why, and the remedy (`cure`)."""
 
     what: str
     why: str
@@ -53,10 +53,10 @@ class Block:
 
 
 def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
-    """Tell whether these servers hold a quorum of the ensemble.
+    """Tell whether the servers in `alive` hold a quorum of the voters.
 
-    Without groups it is more than half of the voters; with groups more than half of the weight in more than half of
-    the groups, where groups without weight are not counted (ZooKeeper: Hierarchical Quorums).
+    Without groups it is more than half of the voters. With groups it is more than half of the weight in more than half
+    of the groups; groups without weight do not count (ZooKeeper: Hierarchical Quorums).
     """
     if all(voter.group is None for voter in voters):
         return 2 * sum(voter.name in alive for voter in voters) > len(voters)
@@ -69,11 +69,11 @@ def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
 
 
 def idle(ensemble: Ensemble) -> list[str]:
-    """Return the servers that do not take part, so that their stop has no effect.
+    """Return the servers that do not take part in the ensemble, so that their stop has no effect.
 
-    These are servers that report that they do not serve. A server that does not answer here may serve others: it is
-    idle only if the leader lists its servers and it is not one of them. Numbers are not enough, since another follower
-    may have been lost meanwhile.
+    They are those that report that they do not serve. A server that does not answer here may still serve others: it is
+    idle only if the leader lists its servers without it. The number of servers is no proof, since another follower may
+    have been lost meanwhile.
     """
     known = ensemble.has is not None and len(ensemble.of("leader")) == 1
     silent = set(ensemble.of("down")) - set(ensemble.has or ()) if known else set[str]()
@@ -81,11 +81,11 @@ def idle(ensemble: Ensemble) -> list[str]:
 
 
 def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
-    """Return why these servers may not stop together; [] if they may.
+    """Return the reasons why the servers in `stop` may not stop together; [] if they may.
 
-    Without them, the servers that answer (and that the leader has, if it lists them) need a quorum, and all servers of
-    the leader have to be in sync. If a server does not answer, the leader has to list its servers. A server that does
-    not take part may always stop, and only servers that answer count as alive.
+    Without them, the servers that answer (and are connected to the leader, if it lists its servers) need a quorum, and
+    all servers of the leader have to be in sync. If a server does not answer, the leader has to list its servers.
+    Servers that do not take part may always stop.
     """
     stopping = sorted(set(stop) - set(idle(ensemble)))
     if not stopping:
@@ -112,7 +112,10 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
 
 
 def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterator[Block]:
-    """Yield what the leader does not report although it has to, or that followers are out of sync."""
+    """Yield a Block if followers are out of sync, or the leader does not report what the decision needs.
+
+    `led` are the servers that report that they are followers.
+    """
     silent = ", ".join(ensemble.of("down"))
     if ensemble.followers < 0:
         why = "it does not report how many of its followers are in sync (mntr)"
@@ -125,6 +128,6 @@ def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterato
 
 
 def order(modes: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return the order in which servers are restarted one at a time: those that do not serve first, the leader last."""
+    """Return the servers in the order of a rolling restart: those that do not serve first, the leader last."""
     ranks = {**dict.fromkeys(IDLE, 0), "down": 0, "leader": 2, "standalone": 2}
     return sorted(names, key=lambda name: ranks.get(modes.get(name, "down"), 1))

@@ -1,4 +1,4 @@
-"""The waits of a server's restart: until it may stop, and until it serves again."""
+"""Waits during the restart of a ZooKeeper server: until it may stop, and until it serves again."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def seen(
     tls: Tls | None = None,
     ids: Mapping[str, str] | None = None,
 ) -> Ensemble:
-    """Look once at an ensemble; with the `ids` of its servers, also at the servers of the leader. Raises OwnFileError.
+    """Return the present state of an ensemble; `servers` maps names to addresses.
 
-    The latter takes a tick, so it is read only if a server does not answer: the others report themselves whether they
-    serve.
+    If `ids` ({name: id of the server}) is given and a server does not answer, the leader is asked which servers it has;
+    that takes up to 3 seconds. Raises OwnFileError if a file of `tls` cannot be read here.
     """
     modes = state(servers, port, tls)
     leaders = [name for name, mode in modes.items() if mode == "leader"]
@@ -50,10 +50,11 @@ def seen(
 
 
 def servers_of_leader(ask: Callable[[], str], answer: str, ids: Mapping[str, str], synced: int) -> set[str] | None:
-    """Return the servers to which a leader sends packets (mntr); None if it lists none.
+    """Return the names of the servers that are connected to the leader; None if it does not report them.
 
-    It pings each of its servers twice per tick, and counts the packets by id (LearnerHandler, from ZooKeeper 3.6 on).
-    The search ends when as many servers are found as the leader counts as in sync.
+    The leader pings each of its servers twice per tick and counts the packets sent to each id (LearnerHandler, from
+    ZooKeeper 3.6 on). `ask` returns its answer to mntr, `answer` is the first one, `ids` maps names to ids. The search
+    ends once as many servers are found as the leader reports as in sync (`synced`).
     """
     before, active = sent(answer), set[str]()
     for _ in range(PINGS if before else 0):
@@ -65,12 +66,16 @@ def servers_of_leader(ask: Callable[[], str], answer: str, ids: Mapping[str, str
 
 
 def sent(answer: str) -> dict[str, int]:
-    """Return by id the number of packets that a leader has sent, from the answer to mntr."""
+    """Return {server id: number of packets that the leader has sent to it}, from the leader's answer to mntr."""
     return {number: int(count) for number, count in re.findall(SENT, answer, re.MULTILINE)}
 
 
 def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
-    """Return what the ensemble is missing, {} if it is healthy: `servers` that do not serve, `leaders`, `followers`."""
+    """Return what keeps the ensemble from being healthy, {} if nothing does.
+
+    `servers` are those that do not serve, `leaders` and `followers` have one text if there is not one leader, or if
+    followers are not in sync.
+    """
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))
     how = "not all in sync" if ensemble.followers >= 0 or leaders[1:] else "not reported by the leader (mntr)"
@@ -83,7 +88,7 @@ def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
 
 
 def message(found: Lacking, modes: Mapping[str, str]) -> str:
-    """Return what the ensemble is missing as a sentence."""
+    """Return the result of `lacking` as one sentence; `modes` maps servers to their modes."""
     silent = [f"{name} is {modes[name]}" for name in found.get("servers", ())]
     return "; ".join([*silent, *found.get("leaders", ()), *(f"followers: {one}" for one in found.get("followers", ()))])
 
@@ -91,7 +96,10 @@ def message(found: Lacking, modes: Mapping[str, str]) -> str:
 def before_stop(
     look: Callable[[], Ensemble], stop: Sequence[str], patience: Patience, stopped: Collection[str] = ()
 ) -> Verdict:
-    """Wait until servers may be stopped together; those that the run itself has `stopped` are not waited for."""
+    """Wait until the servers in `stop` may be stopped together, within the limits of `patience`.
+
+    `look` returns the present state. Servers that this run has stopped itself (`stopped`) are not waited for.
+    """
 
     def once() -> Look:
         ensemble = look()
@@ -111,10 +119,10 @@ def before_stop(
 
 
 def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: Lacking, patience: Patience) -> Verdict:
-    """Wait until servers that were started serve, with one leader and all answering followers in sync.
+    """Wait until the servers in `started` serve, with one leader and all answering followers in sync.
 
-    Servers that did not serve `before` are not waited for. If the servers that may serve have no quorum together, none
-    of them can serve: then it is enough that the started ones answer.
+    `before` is what `lacking` returned before the restart; servers that did not serve then are not waited for. If there
+    can be no quorum because of them, no server can serve: then it is enough that the started ones answer.
     """
 
     def once() -> Look:
@@ -139,5 +147,5 @@ def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: La
 
 
 def possible(ensemble: Ensemble, without: Collection[str]) -> bool:
-    """Tell whether there can be a quorum without some servers."""
+    """Tell whether the ensemble can have a quorum without the servers in `without`."""
     return quorum(ensemble.voters, {voter.name for voter in ensemble.voters} - set(without))

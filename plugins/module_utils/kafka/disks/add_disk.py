@@ -29,7 +29,7 @@ AGAIN = wait_progress.ON
 
 @dataclass(frozen=True)
 class Request:
-    """One request."""
+    """The parsed options for the replacement of one disk of a broker."""
 
     disk: NewDisk
     rate: int | None = None
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Planned:
-    """What a run will do."""
+    """The plan of the run that puts a new disk into use."""
 
     work: Work
     restart: bool
@@ -50,12 +50,16 @@ class Planned:
 
     @property
     def needed(self) -> bool:
-        """Tell whether there is anything to do."""
+        """Tell whether the run has anything to do: a restart, an interrupted run to end, or replicas to copy."""
         return self.restart or self.interrupted or bool(self.work.left)
 
 
 def prepare(request: Request, there: snapshot.Snapshot, begun: Record | None) -> Planned:
-    """Return what a run will do. Raises Refused."""
+    """Return the plan for the new disk.
+
+    `there` is the state of the cluster, `begun` the record of a run that has not ended. Raises Refused with all reasons
+    if the broker may not use the disk.
+    """
     disk, partitions = request.disk, there.metadata.partitions
     reasons = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)
     if begun and begun.asked != disk.words:
@@ -83,16 +87,16 @@ def prepare(request: Request, there: snapshot.Snapshot, begun: Record | None) ->
 
 
 def _move(one: Partition, broker: int, sizes: Mapping[tuple[str, int], int]) -> Move:
-    """Return a recreated replica as if it moved to the broker, for throttles and progress."""
+    """Describe the replica that `broker` has to recreate as a Move to that broker, for throttles and progress."""
     others = tuple(replica for replica in one.replicas if replica != broker)
     return Move(one.topic, one.number, others, (*others, broker), sizes.get((one.topic, one.number), 0))
 
 
 def no_room(disk: NewDisk, there: snapshot.Snapshot, behind: Sequence[Move]) -> list[str]:
-    """Return refusals for log dirs without room for their replicas, by the sizes that the broker's host reports.
+    """Return an error text for each of the broker's log dirs that is too small for the replicas to copy (`behind`).
 
-    Bytes that a replica has there already, after an interruption or on a repaired disk, are not counted again. If the
-    broker serves from the log dir, it reports them; else the used bytes of the disk are divided by the replicas' sizes.
+    Bytes already there, after an interruption or on a repaired disk, are not counted twice. The broker reports them for
+    log dirs that it serves from; otherwise the used bytes of the disk are divided by the sizes of its replicas.
     """
     ours = [one for one in there.dirs if one.broker == disk.broker]
     reported = {(one.path, place): size for one in ours for place, size in one.sizes.items()}
@@ -107,7 +111,11 @@ def no_room(disk: NewDisk, there: snapshot.Snapshot, behind: Sequence[Move]) -> 
 
 
 def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lacked: Sequence[Partition], serving: bool) -> list[str]:
-    """Return the lines of a plan: what is copied, how long it takes, whether the broker is restarted."""
+    """Return the lines that show the plan to the user: bytes to copy, duration, whether the broker is restarted.
+
+    `behind` are the replicas to copy, `lacked` their partitions; `serving` tells whether the broker uses the disk
+    already.
+    """
     size = sum(move.bytes for move in behind)
     text = [f"{disk.words}: {len(behind)} replicas are copied to the disk, {amounts.size(size)}"]
     if behind and made.rate:
@@ -125,7 +133,10 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lacked: Sequence[
 
 
 def begin(admin: Admin, planned: Planned, path: Path) -> None:
-    """Write the record of a run, and set its throttles. Raises Unfinished, OSError."""
+    """Write the record of a run, and set its throttles.
+
+    Raises Unfinished if the cluster rejects them or does not answer, OSError if the record cannot be written.
+    """
     try:
         control.begin(admin, planned.work.record, path)
     except AdminError as error:
@@ -133,9 +144,10 @@ def begin(admin: Admin, planned: Planned, path: Path) -> None:
 
 
 def cancel(admin: Admin, begun: Record | None, path: Path, check: bool) -> dict[str, Any]:
-    """Remove the throttles of an interrupted run, and delete its record; copied replicas stay.
+    """End an interrupted run: remove its throttles and delete its record; return the module's result.
 
-    Raises Unfinished, OSError.
+    Copied replicas stay. With `check` nothing is changed. Raises Unfinished if the cluster does not answer, OSError if
+    the record cannot be deleted.
     """
     if begun is None:
         return {"changed": False, "answer": "no run was interrupted: nothing to cancel"}
@@ -151,9 +163,10 @@ def cancel(admin: Admin, begun: Record | None, path: Path, check: bool) -> dict[
 def wait(
     admin: Admin, made: Record, disk: NewDisk, path: Path, pause: float, waited: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Wait for `pause` seconds (0: to the end) until the broker is in sync with all partitions of the record.
+    """Wait until the broker is in sync with all partitions of the record; return the module's result.
 
-    Raises Unfinished, OSError.
+    This call waits for `pause` seconds (0: to the end); `waited` is the progress of earlier calls. Raises Unfinished if
+    the cluster does not answer or the copies stall, OSError if the record cannot be written.
     """
 
     def look(run: Run) -> Standing:
@@ -171,10 +184,10 @@ def wait(
 
 
 def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
-    """Sort the replicas by whether they are in sync; those of deleted topics, or moved to other brokers, are gone.
+    """Sort the broker's replicas by state: in sync (`done`), being copied (`running`), or `gone`.
 
-    Replicas on the broker's other disks are waited for as well if their partition has a leader, because the broker may
-    have been down.
+    A replica is gone if its topic was deleted or the partition was moved to other brokers. Replicas on the broker's
+    other disks are waited for as well if their partition has a leader, because the broker may have been down.
     """
     there = {(one.topic, one.number): one for one in partitions}
     by_state: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
@@ -192,9 +205,10 @@ def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Stan
 
 
 def finish(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:
-    """Remove the throttles, check that the broker serves from the disk, delete the record.
+    """End a run: remove the throttles, check that the broker serves from the disk, and delete the record.
 
-    Raises Unfinished, AdminError.
+    Return the module's result. Raises Unfinished if the broker does not use the disk, AdminError if the cluster does
+    not answer.
     """
 
     def look() -> list[str]:

@@ -1,4 +1,4 @@
-"""Plans, runs, resumes and reverts shifts between log dirs: the entry points of the module kafka_reassign."""
+"""Plans, runs, resumes and reverts moves between log dirs ("shifts"): the entry points of the module kafka_reassign."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ COPIES_CONTINUE = ", and its running copies continue when it is back"
 def prepare(
     request: Request, brokers: Collection[int], topics: Collection[str], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return what a run will do, None if there is nothing to do. Raises Refused, AdminError."""
+    """Return the plan of a new, resumed or reverting run between log dirs; None if there is nothing to do.
+
+    `brokers` are the ids of the brokers that are up, `topics` the names of all topics, `begun` is the record of a run
+    that has not ended. Raises Refused with all reasons if nothing may be moved, AdminError if a broker does not answer.
+    """
     wish = request.within or DiskWish()
     asked = {shift.broker for shift in begun.shifts} if begun else {*wish.brokers}
     dirs = log_dirs(admin, sorted(asked & {*brokers}))
@@ -65,9 +69,11 @@ def _turned(one: Shift) -> Shift:
 
 
 def resume(request: Request, begun: Record, dirs: Sequence[LogDir], headline: str) -> Work:
-    """Return the rest of an interrupted run, or of the cancel that reverts it. Raises Refused.
+    """Return the plan for the rest of an interrupted run, or of a cancel (`begun.back`).
 
-    A cancel ends without brokers that are down and without the copies of brokers with an offline log dir.
+    `headline` is the start of its first line. A cancel leaves out the replicas of brokers that are down and the copies
+    that brokers with an offline log dir would have to start. Raises Refused with all reasons if the run may not
+    continue.
     """
     now = shifting.standing(begun, dirs)
     canceled = shifts.canceled(now.waiting, dirs)
@@ -98,7 +104,10 @@ def _brokers(of: Iterable[Shift]) -> set[int]:
 
 
 def _left(of: Collection[Shift], why: Mapping[int, str], more: str = "") -> list[str]:
-    """Return a note for each broker on its replicas that stay where they are."""
+    """Return a note for each broker in `why` on its replicas in `of`, which stay in their present log dirs.
+
+    `why` maps brokers to the reason; `more` is added to the end of each note.
+    """
     counts = {broker: sum(one.broker == broker for one in of) for broker in sorted(_brokers(of) & why.keys())}
     return [
         f"note: broker {broker} {why[broker]}: {count} replica{'s stay' if count > 1 else ' stays'} in "
@@ -108,7 +117,11 @@ def _left(of: Collection[Shift], why: Mapping[int, str], more: str = "") -> list
 
 
 def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
-    """Return the lines of a plan: what is copied, how long it takes, what log dirs hold before and after."""
+    """Return the lines that show the shifts in `moves` to the user before they are made.
+
+    They state the bytes to copy, the least duration at the record's rate, the first NAMED shifts, and a table of the
+    log dirs before and after.
+    """
     size = sum(one.bytes for one in moves)
     text = [f"{made.asked}: {len(moves)} replicas move to another log dir of their broker, {amounts.size(size)}"]
     if moves and made.rate:
@@ -123,7 +136,7 @@ def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[
 
 
 def before_and_after(dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
-    """Return a table of replicas, bytes and use of each log dir before and after the shifts, as lines."""
+    """Return the lines of a table: each log dir's replicas, bytes and use in per cent, before -> after the shifts."""
     rows = [("broker", "log dir", "replicas", "bytes", "full")]
     for one in sorted(dirs, key=lambda one: (one.broker, one.path)):
         gets = [move.bytes for move in moves if (move.broker, move.target) == (one.broker, one.path)]
@@ -144,13 +157,20 @@ def _change(before: str, after: str) -> str:
 
 
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
-    """Continue a run for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
+    """Continue the run of the record `made` for `pause` seconds (0: to its end); return the module's result.
+
+    `waited` is the progress of earlier calls. Raises Unfinished if the run fails or stalls, OSError if the record
+    cannot be deleted.
+    """
     run = Run(admin, made, progress(waited))
     return carry_on(run, pause, lambda: finish(run, path))
 
 
 def finish(run: Run, path: Path) -> Result:
-    """Remove the throttles, look at the log dirs once more, delete the record. Raises AdminError."""
+    """End a run: remove the throttles, delete the record, and return the module's result with notes.
+
+    Raises AdminError if a broker does not answer.
+    """
     admin, made, now = run.admin, run.record, run.now
     brokers = sorted({one.broker for one in made.shifts})
     notes = control.clean_up(admin, made, path, lambda: new_since_plan(made, log_dirs(admin, brokers)))
@@ -162,7 +182,10 @@ def finish(run: Run, path: Path) -> Result:
 
 
 def new_since_plan(made: Record, dirs: Sequence[LogDir]) -> list[str]:
-    """Return notes on replicas in emptied log dirs: brokers place new ones in the log dir with fewest partitions."""
+    """Return notes on replicas that brokers have placed in emptied log dirs since the plan was made.
+
+    A broker puts a new replica into the log dir with the fewest partitions, which is often the emptied one.
+    """
     if not made.empties:
         return []
     emptied = {(one.broker, one.source) for one in made.shifts}

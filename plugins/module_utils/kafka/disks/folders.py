@@ -21,23 +21,23 @@ FUTURE = re.compile(r"(.+)-(\d+)\.[0-9a-z]+-future")
 
 
 def foreign(names: Iterable[str]) -> list[str]:
-    """Return the names that no broker created."""
+    """Return those of the file names in a log dir that no broker creates."""
     return [name for name in names if not KAFKA_FILES.fullmatch(name)]
 
 
 def replicas(names: Iterable[str]) -> set[Place]:
-    """Return the partitions with a replica here, without replicas that are being copied or deleted."""
+    """Return the partitions whose replica is in a log dir with these folder names; unfinished copies are left out."""
     matches = (REPLICA.fullmatch(name) for name in names)
     return {(match[1], int(match[2])) for match in matches if match}
 
 
 def futures(names: Iterable[str]) -> set[Place]:
-    """Return the partitions of which a replica is being copied here from another log dir of the broker."""
+    """Return the partitions that the broker is copying to a log dir with these folder names from another log dir."""
     matches = (FUTURE.fullmatch(name) for name in names)
     return {(match[1], int(match[2])) for match in matches if match}
 
 
 def named(places: Iterable[Place], shown: int = 3) -> str:
-    """Return the names of the first partitions, and the number of the others."""
+    """Return a text as `a-0, a-1, a-2 and 5 more`: the first partitions, and the number of the others."""
     names = [f"{topic}-{number}" for topic, number in sorted(places)]
     return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

@@ -1,4 +1,4 @@
-"""Decides whether a broker may use a new disk as a log dir, and what it has to copy then. Pure."""
+"""Decides whether a broker may use a new disk as a log dir, and which replicas the broker then has to copy. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class NewDisk:
-    """The request, and what the broker's host reports on its log dirs (module host_probe)."""
+    """The log dir of a broker whose disk is new, with the facts that the broker's host reports (module host_probe)."""
 
     broker: int
     path: str
@@ -31,26 +31,29 @@ class NewDisk:
 
     @property
     def words(self) -> str:
-        """Return the request as on the command line."""
+        """Return the request as a user writes it on the command line, as `broker=3 log_dir=/data/1`."""
         return f"broker={self.broker} log_dir={self.path}"
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a log dir."""
+        """Return the names of the files and folders in the log dir `path`."""
         return list(self.mounts.get(path, {}).get("names", []))
 
     @property
     def elsewhere(self) -> set[Place]:
-        """Return the partitions of which the broker has a replica on its other disks."""
+        """Return the partitions whose replica is in another log dir of this broker."""
         return folders.replicas(name for path in self.mounts if path != self.path for name in self.names(path))
 
     @property
     def here(self) -> set[Place]:
-        """Return the partitions of which the disk holds a replica, none if it is new."""
+        """Return the partitions whose replica is on the disk itself; empty if the disk is new."""
         return folders.replicas(self.names(self.path))
 
 
 def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
-    """Return why the broker may not use this disk, by what its host reports."""
+    """Return the reasons why the broker may not use this disk, by the facts of its host; [] if it may.
+
+    `cluster_id` is compared with the disk's meta.properties.
+    """
     path, mount = disk.path, disk.mounts.get(disk.path)
     if mount is None:
         own = ", ".join(disk.mounts) or "none, because no broker is installed on its host"
@@ -67,7 +70,7 @@ def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
 
 
 def _foreign_data(disk: NewDisk, cluster_id: str) -> list[str]:
-    """Return refusals of data on the disk that is not this broker's."""
+    """Return a reason for everything on the disk that does not belong to this broker of this cluster."""
     path, meta, reasons = disk.path, disk.meta.get(disk.path) or {}, []
     names = disk.names(path)
     if folders.MADE_BY_MKFS in names:
@@ -100,9 +103,10 @@ def _foreign_data(disk: NewDisk, cluster_id: str) -> list[str]:
 
 
 def _other_failures(disk: NewDisk) -> list[str]:
-    """Return refusals for other log dirs that fail: while one is offline, a broker recreates no replica.
+    """Return a reason for each other log dir of the broker that fails.
 
-    The replica may be in that log dir (LogManager.getOrCreateLog).
+    While one is offline, the broker does not recreate missing replicas, because they may be in that log dir
+    (LogManager.getOrCreateLog).
     """
     failed = {
         path: mount.get("error", "no file system is mounted there")
@@ -117,12 +121,15 @@ def _other_failures(disk: NewDisk) -> list[str]:
 
 
 def serves(disk: NewDisk, dirs: Iterable[LogDir]) -> bool:
-    """Tell whether the broker reports this log dir as online."""
+    """Tell whether the broker reports the disk's log dir as online; `dirs` are the log dirs that brokers reported."""
     return any(one.broker == disk.broker and one.path == disk.path and not one.given_up for one in dirs)
 
 
 def held_open(disk: NewDisk, dirs: Iterable[LogDir]) -> list[str]:
-    """Return a refusal if the broker still serves from the file system that was mounted there before."""
+    """Return a list with one reason if the broker still uses the file system that was mounted there before; else [].
+
+    That is so if the broker reports the log dir as online, but no `.lock` file is on the mounted disk.
+    """
     if not serves(disk, dirs) or ".lock" in disk.names(disk.path):
         return []
     return [
@@ -132,9 +139,10 @@ def held_open(disk: NewDisk, dirs: Iterable[LogDir]) -> list[str]:
 
 
 def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> list[Partition]:
-    """Return the partitions whose replica the broker has to copy, because it is on none of its other disks.
+    """Return the partitions whose replica the broker has to copy to the disk.
 
-    If the broker serves from the disk already, those of which its replica is not in sync.
+    They are those of its partitions of which none of its other disks has the replica. If the broker serves from the
+    disk already (`serving`), only replicas that are not in sync count.
     """
     return [
         one
@@ -146,10 +154,11 @@ def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> lis
 
 
 def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
-    """Return a refusal for partitions that the broker would lead with an empty replica while others have records.
+    """Return a list with one reason if the broker would lead partitions with an empty replica; [] otherwise.
 
-    If no other replica is in sync, the returning broker becomes the leader, and followers truncate to its log. Replicas
-    on any of its disks are not lost.
+    If no other replica is in sync, the returning broker becomes the leader, and the followers delete records that it
+    does not have. Partitions whose replica is on any disk of the broker, or that the user gave up (`disk.lost`), are
+    accepted.
     """
     has = disk.here | disk.elsewhere
     alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in has]

@@ -1,4 +1,4 @@
-"""Runs shifts between log dirs a few at a time until all have ended."""
+"""Makes the moves between log dirs ("shifts") of a record, a few at the same time, until all have ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Replica = tuple[int, Place]
 
 @dataclass(frozen=True)
 class Standing:
-    """The shifts of a record by their state."""
+    """The shifts of a record, sorted by their state."""
 
     done: Sequence[Shift] = ()
     running: Sequence[Shift] = ()
@@ -45,12 +45,16 @@ class Standing:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing is left to do."""
+        """Tell whether no shift is running or still to be started, and every broker has answered."""
         return not (self.running or self.waiting or self.unheard)
 
 
 def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()) -> Standing:
-    """Sort the shifts of a record by the log dirs of their replicas; those of `unheard` brokers are waiting."""
+    """Sort the shifts of a record by the log dirs in which their replicas are now.
+
+    `dirs` are the log dirs that brokers reported. Shifts of the brokers in `unheard`, which did not answer, are
+    waiting.
+    """
     has: dict[Replica, tuple[str, int]] = {}
     coming: dict[Replica, tuple[str, int]] = {}
     for log_dir in dirs:
@@ -78,9 +82,10 @@ def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()
 
 
 def next_ones(now: Standing) -> dict[int, dict[Place, str]]:
-    """Return by broker the shifts to start next, the smallest first: partitions with their target log dirs.
+    """Return {broker: {partition: target log dir}} of the shifts to start now, the smallest first.
 
-    A shift to the log dir in which the replica is cancels its copy.
+    No broker gets more than INBOUND copies at the same time. A shift to the log dir that holds the replica already
+    cancels a running copy.
     """
     coming = Counter(shift.broker for shift in now.running)
     chosen: dict[int, dict[Place, str]] = {}
@@ -93,7 +98,7 @@ def next_ones(now: Standing) -> dict[int, dict[Place, str]]:
 
 @dataclass
 class Run:
-    """One process that runs the shifts of a record."""
+    """One process that makes the shifts of a record: `step` starts shifts, `words` reports the progress."""
 
     admin: Admin
     record: Record
@@ -108,7 +113,10 @@ class Run:
     """By replica, why its broker does not start the copy."""
 
     def step(self) -> bool:
-        """Look at the brokers, start the next shifts, and tell whether all are done. Raises Unfinished, ImportError."""
+        """Ask the brokers for their log dirs and start the next shifts; return True when all shifts have ended.
+
+        Raises Unfinished if a broker does not answer for AWAY seconds, ImportError if kafka-python is not installed.
+        """
         dirs, unheard = list[LogDir](), list[int]()
         for broker in sorted({shift.broker for shift in self.record.shifts}):
             places = [shift.place for shift in self.record.shifts if shift.broker == broker]
@@ -134,7 +142,10 @@ class Run:
         return self.now.ended
 
     def words(self) -> str:
-        """Return a line of progress, and update `progress`. Raises Unfinished if the run stalls."""
+        """Return a line of progress, and update `progress`.
+
+        Raises Unfinished after STALLED seconds without progress.
+        """
         line = self.progress_line()
         if waits.now() - self.progress.moved > STALLED:
             written = " (producers may write more than the rate allows to copy)" if self.record.rate else ""
@@ -143,7 +154,7 @@ class Run:
         return line
 
     def progress_line(self) -> str:
-        """Return a line of progress, and update `progress`."""
+        """Return the line of progress (replicas, bytes, rate, time left, what holds up), and update `progress`."""
         time, seen, now = waits.now(), self.progress, self.now
         whole = sum(shift.bytes for shift in self.record.shifts if shift not in now.gone)
         copied = max(0, whole - now.left)

@@ -20,7 +20,7 @@ EVEN = 0.01
 
 @dataclass(frozen=True)
 class DiskWish:
-    """The requested change; one of these is set."""
+    """The requested change between log dirs: one of `disk`, `empty` and `disks` is set."""
 
     disk: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """By broker and log dir to empty, the log dir that receives its replicas."""
@@ -32,18 +32,18 @@ class DiskWish:
 
     @property
     def leaving(self) -> set[tuple[int, str]]:
-        """Return the log dirs to empty."""
+        """Return (broker, log dir) of each log dir that must hold no replica afterwards."""
         return {*self.disk, *self.empty}
 
     @property
     def brokers(self) -> list[int]:
-        """Return the brokers of the request."""
+        """Return the ids of the brokers whose log dirs the request names, sorted."""
         return sorted({*self.disks, *(broker for broker, _ in self.leaving)})
 
 
 @dataclass(frozen=True)
 class Shift:
-    """One replica that moves to another log dir of its broker."""
+    """The move of one replica from the log dir `source` to the log dir `target` of the same broker."""
 
     topic: str
     number: int
@@ -54,22 +54,22 @@ class Shift:
 
     @property
     def place(self) -> Place:
-        """Return topic and number."""
+        """Return the partition as (topic, partition number)."""
         return self.topic, self.number
 
     @property
     def bytes(self) -> int:
-        """Return how many bytes are copied."""
+        """Return how many bytes are copied: the size of the replica."""
         return self.size
 
     def __str__(self) -> str:
-        """Return topic-number, as in the broker's own logs."""
+        """Return the partition as topic-number, as orders-0 in the logs of brokers."""
         return f"{self.topic}-{self.number}"
 
 
 @dataclass
 class Room:
-    """One log dir as it would be after the shifts so far."""
+    """One log dir while shifts are planned, with the replicas that it would hold after the shifts so far."""
 
     path: str
     total: int | None
@@ -80,11 +80,14 @@ class Room:
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that it would hold."""
+        """Return the bytes of all replicas that the log dir would hold."""
         return sum(self.held.values())
 
     def takes(self, size: int) -> bool:
-        """Tell whether so many more bytes leave RESERVE of it free; replicas that leave it are not subtracted."""
+        """Tell whether the part RESERVE of the disk stays free if the log dir receives `size` more bytes.
+
+        Replicas that leave the log dir are not subtracted. A disk of unknown size takes everything.
+        """
         if self.total is None or self.free is None:
             return True
         return self.free - sum(self.coming) - size >= int(RESERVE * self.total)
@@ -92,14 +95,17 @@ class Room:
 
 @dataclass(frozen=True)
 class Shifts:
-    """The shifts, or the reasons to refuse the request; then there are no shifts."""
+    """The result of planning: the shifts, or only the reasons why the request is refused."""
 
     moves: tuple[Shift, ...] = ()
     refusals: tuple[str, ...] = ()
 
 
 def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> DiskWish | None:
-    """Parse the options `disk`, `empty` and `disks`; return None if none is set. Raises ValueError."""
+    """Parse the options `disk` (`3:/data/1:/data/2`), `empty` (`3:/data/1`) and `disks` (broker ids).
+
+    Return None if none of them is set. Raises ValueError if a text has another form or a log dir occurs twice.
+    """
     if not (disk or empty or disks):
         return None
     pairs: dict[tuple[int, str], str] = {}
@@ -128,9 +134,9 @@ def _normal(path: str) -> str:
 
 
 def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()) -> Shifts:
-    """Return the shifts for a request; `dirs` are the log dirs of all brokers, offline ones included.
+    """Compute the shifts for a request.
 
-    If `topics` is not empty, only their replicas move.
+    `dirs` are the log dirs of all brokers, including offline ones. If `topics` is not empty, only their replicas move.
     """
     dirs_of: dict[int, list[LogDir]] = {broker: [] for broker in wish.brokers}
     for log_dir in dirs:
@@ -159,7 +165,7 @@ def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()
 
 
 def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
-    """Return the log dirs of a broker in the order of their paths, whatever the order of its answer."""
+    """Return a Room for each of these log dirs, sorted by path; those on the same file system share `coming`."""
     ordered = sorted(dirs, key=lambda one: one.path)
     systems = file_systems(ordered, devices)
     coming: dict[int, list[int]] = {number: [] for number in systems.values()}
@@ -169,13 +175,16 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
 
 
 def canceled(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
-    """Return the shifts of a cancel that copy nothing: the replica is still in its old log dir while it is copied."""
+    """Return those shifts of a cancel (`left`) that copy nothing, because the replica has not left its old log dir yet.
+
+    The replica stays there while its copy runs, so only that copy is canceled.
+    """
     has = {(one.broker, place): one.path for one in dirs for place in one.sizes}
     return {shift for shift in left if has.get((shift.broker, shift.place)) == shift.target}
 
 
 def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
-    """Return refusals for log dirs without room for the bytes that are still to be copied there."""
+    """Return an error text for each file system without room for the bytes that the shifts still have to copy there."""
     ordered = list(dirs)
     has = {(one.broker, place): size for one in ordered for place, size in one.sizes.items()}
     arrived = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
@@ -192,7 +201,10 @@ def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -
 
 
 def offline(broker: int, path: str) -> str:
-    """Return why a broker starts no copy (ReplicaManager.alterReplicaLogDirs); running copies continue."""
+    """Return the error that a broker starts no copies between its log dirs because the log dir `path` is offline.
+
+    Kafka rejects new copies then (ReplicaManager.alterReplicaLogDirs); running copies continue.
+    """
     return (
         f"broker {broker} has the offline log dir {path}, and until it is replaced the broker starts no new copy of a "
         f"replica: mount a new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
@@ -200,7 +212,10 @@ def offline(broker: int, path: str) -> str:
 
 
 def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]:
-    """Return why a request is impossible on a broker."""
+    """Return the reasons why this broker cannot do what the request asks of it; [] if it can.
+
+    `dirs` are the log dirs of the broker, none if it is down.
+    """
     if not dirs:
         return [f"broker {broker} is down or does not exist: start it, or use another id"]
     known, lost = sorted(one.path for one in dirs), {one.path for one in dirs if one.given_up}
@@ -221,7 +236,10 @@ def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]
 
 
 def _empty(broker: int, path: str, rooms: list[Room], movable: Collection[Place], wish: DiskWish) -> list[str]:
-    """Move all replicas out of a log dir, the largest first, each to the emptiest log dir; return refusals."""
+    """Move the movable replicas out of the log dir `path` in `rooms`; return a list with one error if there is no room.
+
+    The largest replica goes first, each to the emptiest of the other log dirs, or to the one that the request names.
+    """
     source = next(room for room in rooms if room.path == path)
     chosen = wish.disk.get((broker, path))
     others = [
@@ -254,11 +272,11 @@ def _shift(source: Room, target: Room, place: Place) -> None:
 
 
 def _balance(rooms: list[Room], movable: Collection[Place]) -> None:
-    """Balance log dirs by bytes, as far as whole replicas allow it.
+    """Shift replicas in `rooms` until all log dirs hold about the same bytes, as far as whole replicas allow it.
 
-    Each step moves a replica from the fullest log dir to one that holds less: the replica whose size is nearest to the
-    excess of the one and the deficit of the other, so that no more is copied than needed. Each step brings two log dirs
-    closer, so the loop ends.
+    Each step shifts one replica from the fullest log dir to another. Its size is the nearest to what the one has too
+    much and the other too little, so no more is copied than needed. Each step brings two log dirs closer, so the loop
+    ends.
     """
     if not rooms:
         return
