@@ -36,7 +36,7 @@ class Port(NamedTuple):
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:
-    """Return the ports at which the services of a host listen, from `ports` in groups/*.yml."""
+    """Return the ports at which the services of a host listen, from `ports` in functions/*.yml."""
     ports: list[Port] = []
     for function, item in model.items(machine, "ports"):
         declared = item.get("port") if isinstance(item, Mapping) else None

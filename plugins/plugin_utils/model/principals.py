@@ -19,11 +19,11 @@ RULE = re.compile(r"RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?)")
 
 
 def principal(rules: Sequence[str], subject: str) -> str | None:
-    """Return the name that Kafka derives from the subject of a certificate; '' if no rule matches.
+    """Return the name that Kafka derives from the subject of a certificate by principal mapping rules.
 
-    None if a rule cannot be evaluated here: patterns are Java's, and Python accepts most of them. As
-    SslPrincipalMapper: the first rule whose pattern matches the whole subject. Without rules it is DEFAULT, the subject
-    itself.
+    As in Kafka's SslPrincipalMapper, the first rule whose pattern matches the whole subject applies; DEFAULT, also used
+    without rules, is the subject itself. Return "" if no rule matches, None if Python cannot evaluate a rule: patterns
+    are those of Java.
     """
     for rule in rules or ["DEFAULT"]:
         if rule.strip() == "DEFAULT":
@@ -44,7 +44,11 @@ def principal(rules: Sequence[str], subject: str) -> str | None:
 
 
 def _literal(part: str, groups: Sequence[str]) -> str:
-    """Return a part of a replacement, as Java's Matcher.replaceAll expands it. Raises IndexError."""
+    """Return what one part of a mapping rule's replacement expands to, as in Java's Matcher.replaceAll.
+
+    `part` is a text, an escaped character or a reference such as $1; `groups` are the matched texts, the whole match
+    first. Raises IndexError for a reference to a group that does not exist.
+    """
     if part.startswith("\\"):
         return part[1:]
     return groups[int(part[1])] if re.fullmatch(r"\$\d", part) else part
@@ -65,7 +69,7 @@ PRINCIPAL_RULE_GROUP = PRINCIPAL_RULE_LITERAL.variant(
 
 
 def mapping_rules(model: Model) -> Iterator[Problem]:
-    """Mapping rules are valid, as Kafka parses them."""
+    """Yield a problem for each principal mapping rule that Kafka cannot parse, or that names a missing group."""
     for broker in model.brokers:
         for item in broker.encrypted:
             variable = f"{item.variable}.principal_mapping_rules"
@@ -78,10 +82,10 @@ def mapping_rules(model: Model) -> Iterator[Problem]:
 
 
 def _missing_group(rule: str) -> tuple[ProblemKind, str] | None:
-    """Return the number of a group that the replacement of a rule uses and its pattern does not have, and what follows.
+    """Return (kind of problem, number) of a group that a rule's replacement uses, but its pattern does not have.
 
-    If a pattern has groups, Kafka escapes those that it does not have, whether or not they are already escaped
-    (SslPrincipalMapper.escapeLiteralBackReferences).
+    Return None if there is none. The kind depends on what Kafka does then:
+    SslPrincipalMapper.escapeLiteralBackReferences escapes such references if the pattern has any group.
     """
     parts = RULE.fullmatch(rule)
     if not parts:
@@ -104,7 +108,10 @@ PRINCIPAL_ANYBODY = ProblemKind(
 
 
 def anybody(model: Model) -> Iterator[Problem]:
-    """No rule maps the subject of a certificate that is neither a broker's nor an admin's to a super user."""
+    """Yield a problem for each listener whose mapping rules make a super user of another certificate.
+
+    "Another" is a certificate that is neither a broker's nor an admin's.
+    """
     subjects = _other_subjects(model)
     for broker in model.brokers:
         unlimited = frozenset(name for name, _ in super_users(broker))
@@ -118,7 +125,10 @@ def anybody(model: Model) -> Iterator[Problem]:
 
 
 def _other_subjects(model: Model) -> list[str]:
-    """Return subjects that are neither of brokers nor of admins: of servers, of jobs, and two that are not declared."""
+    """Return subjects of certificates that are neither of brokers nor of admins, to test mapping rules.
+
+    They are those of ZooKeeper servers and of Spark jobs, and two that no certificate in the inventory has.
+    """
     paths: dict[str, Sequence[Machine]] = {
         "zookeeper_keystore": model.servers,
         "kafka_zookeeper_keystore": model.brokers,
@@ -141,17 +151,17 @@ def _other_subjects(model: Model) -> list[str]:
 
 
 def listed(rules: Any) -> tuple[str, ...]:
-    """Return the rules of a list, or of the text of a property, as a tuple."""
+    """Return principal mapping rules as a tuple; `rules` is a list, or the comma-separated text of the property."""
     return tuple(map(str, rules if isinstance(rules, list | tuple) else re.split(r",\s*(?=RULE:|DEFAULT)", str(rules))))
 
 
 def written(text: Any) -> str:
-    """Return a subject as Kafka writes it."""
+    """Return the subject of a certificate as Kafka writes it, without blanks around commas."""
     return re.sub(r"\s*,\s*", ",", str(text))
 
 
 def rules_of(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
-    """Return the variable that sets the rules of a listener, and the rules."""
+    """Return (variable that sets them, rules) of the principal mapping rules of a listener."""
     for variable, layer in reversed(broker.layers):
         name = f"listener.name.{item.name.lower()}.ssl.principal.mapping.rules"
         for key in (name,) if item.rules else (name, "ssl.principal.mapping.rules"):
@@ -183,7 +193,10 @@ PRINCIPAL_NOT_SUPER_UNMAPPED = PRINCIPAL_NOT_SUPER_MAPPED.variant(
 
 
 def brokers(model: Model) -> Iterator[Problem]:
-    """The principals of brokers are super users; otherwise brokers could not replicate from one another."""
+    """Yield a problem for each broker whose principal is not a super user.
+
+    Such a broker could not replicate from the other brokers.
+    """
     common = _common_principal(model)
     for broker in model.brokers:
         if common and f"User:{common}" not in broker.super_users and broker.super_users:
@@ -196,7 +209,10 @@ def brokers(model: Model) -> Iterator[Problem]:
 
 
 def _common_principal(model: Model) -> str:
-    """Return the name that the certificates of all brokers map to; '' if they are several names, or one broker."""
+    """Return the name that the certificates of all brokers are mapped to.
+
+    Return "" if there are several names, or only one broker.
+    """
     mapped = {
         principal(item.rules, written(certificate.get("subject")))
         for broker in model.brokers
@@ -236,7 +252,10 @@ ZOOKEEPER_ACL_OWNER = ProblemKind(
 
 
 def zookeeper_clients(model: Model) -> Iterator[Problem]:
-    """Brokers use TLS to ZooKeeper if the port in zookeeper.connect requires it, and only then."""
+    """Yield a problem for each broker with TLS to a ZooKeeper port without TLS, or the reverse.
+
+    Also yield one for zookeeper.set.acl without TLS, because znodes then have no owner.
+    """
     secure, plain = (
         {server.ports[name] for server in model.servers if name in server.ports} for name in ZOOKEEPER_PORTS
     )
@@ -253,7 +272,10 @@ def zookeeper_clients(model: Model) -> Iterator[Problem]:
 
 
 def admin_principals(model: Model, broker: Broker) -> set[str]:
-    """Return the principals of the control node on the listener that it uses first."""
+    """Return the principals that the control node has on the first listener of kafka_admin_listeners.
+
+    The set is empty if that listener does not use certificates as logins (protocol SSL).
+    """
     first = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None)
     item = next((listener for listener in broker.encrypted if listener.name == first), None)
     if item is None or item.protocol != "SSL":

@@ -1,6 +1,6 @@
-"""Rules on properties that are written to files as they are.
+"""Rules on properties that the roles write to configuration files as they are.
 
-Names are known, values are accepted by the product, nothing is set twice.
+A property must be known, must have a value that the product accepts, and must be set only once.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ ORDERED = (
 
 
 class PropertyKinds(NamedTuple):
-    """The problems of a dict of properties."""
+    """The kinds of problems of a variable with properties: an unknown name, and a rejected value."""
 
     unknown: ProblemKind
     value: ProblemKind
 
     @property
     def unset(self) -> ProblemKind:
-        """Of a key without a value that looks like a whole line."""
+        """The kind for a key without a value that looks like a whole line, as "name: value" without the blank."""
         return self.unknown.variant(
             message="not the name of a property, and it has no value",
             advice="write name: value, with a blank after the colon",
@@ -91,7 +91,11 @@ PROPERTY_TWICE = ProblemKind(
 
 
 def kafka(model: Model) -> Iterator[Problem]:
-    """Check kafka_config and kafka_config_overrides by the definitions of the declared version of Kafka."""
+    """Yield a problem for each property in kafka_config that the declared version of Kafka does not know or rejects.
+
+    Also yield one for each that the role sets to another value. kafka_config_overrides and kafka_client_properties are
+    checked too.
+    """
     for broker in model.brokers:
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
         overrides = broker.inputs.mapping("kafka_config_overrides")
@@ -119,7 +123,10 @@ CONFIG_REPLACED = ProblemKind(
 
 
 def replaced(model: Model) -> Iterator[Problem]:
-    """No kafka_config of a host drops the cluster's properties: Ansible replaces a dict, it does not merge it."""
+    """Yield a problem for each broker whose kafka_config does not have the properties that most brokers have.
+
+    Ansible replaces a dict that a host sets, and does not merge it with that of the group.
+    """
     counts = Counter(frozenset(map(str, broker.inputs.mapping("kafka_config"))) for broker in model.brokers)
     most, number = max(counts.items(), key=lambda item: (item[1], len(item[0])), default=(frozenset[str](), 0))
     for broker in model.brokers:
@@ -131,7 +138,10 @@ def replaced(model: Model) -> Iterator[Problem]:
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """Check zookeeper_config by the definitions of the declared version of ZooKeeper."""
+    """Yield a problem for each property in zookeeper_config that the declared ZooKeeper does not know or rejects.
+
+    Also yield one for each that the role sets to another value.
+    """
     for server in model.servers:
         definitions = Definitions.load("zookeeper", str(server.inputs.get("zookeeper_version")))
         for name, value in server.config.items():
@@ -175,7 +185,11 @@ def check_properties(
     config: Mapping[str, Any],
     kinds: PropertyKinds,
 ) -> Iterator[Problem]:
-    """Yield unknown names and rejected values of a dict of properties, by the product's own definitions."""
+    """Yield a problem for each unknown name and rejected value in `config`.
+
+    `definitions` are those of the product's version and `section` the part of them to use, as "broker" or "client";
+    `variable` is the name of `config` for messages, and `kinds` has the kinds of problems.
+    """
     known = {str(name) for name in machine.inputs.sequence("known_properties")}
     for name in (str(name) for name, value in config.items() if value is None and re.search(r"[\s:=]", str(name))):
         yield machine.report(kinds.unset, f"{variable}[{name}]")
@@ -186,7 +200,7 @@ def check_properties(
 
 
 def _written_by_role(broker: Broker, name: str) -> Any:
-    """Return the value that the role writes for a property that it owns."""
+    """Return the value that the role kafka writes for the property `name`, which it sets from its own inputs."""
     derived: dict[str, Any] = {
         "broker.id.generation.enable": False,
         "zookeeper.connect": ",".join(broker.zookeeper_connect) + (broker.inputs.text("kafka_zookeeper_chroot") or ""),
@@ -199,7 +213,7 @@ def _written_by_role(broker: Broker, name: str) -> Any:
 
 
 def _repeats_role(server: ZooKeeperServer, name: str, value: Any) -> bool:
-    """Tell whether a property repeats what the role writes anyway; `server.N` never does."""
+    """Tell whether a property has the value that the role writes anyway; false for server.N."""
     if name in ZOOKEEPER_OWNED:
         return text(server.inputs.get(ZOOKEEPER_OWNED[name])) == text(value)
     groups = {f"group.{number}": ids for number, ids in server.groups.items()}
@@ -207,7 +221,7 @@ def _repeats_role(server: ZooKeeperServer, name: str, value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Return a value as a properties file has it."""
+    """Return a value as a properties file contains it: a list with commas, true and false in lower case."""
     return (
         ",".join(map(text, value))
         if isinstance(value, (list, tuple))
@@ -223,7 +237,7 @@ PROPERTY_SYNONYM = ProblemKind(
 
 
 def _synonyms(broker: Broker) -> Iterator[Problem]:
-    """Synonyms of one property do not have different values."""
+    """Yield a problem for properties that mean the same (as .ms and .hours) and have different values."""
     for names in SYNONYMS:
         given = [name for name in names if broker.config.get(name) is not None]
         values = {(whole(broker.config[name]) or 0) * UNITS[name.rpartition(".")[2]] for name in given}
@@ -240,7 +254,10 @@ SECONDS = {"advice": "write {number}000 if this is in seconds"}
 
 
 def _order(broker: Broker) -> Iterator[Problem]:
-    """Properties that Kafka compares are in order; each is reported once, whatever it is compared with."""
+    """Yield a problem for each property that must not be larger than another one, but is.
+
+    Kafka compares these pairs when it starts. Each property is reported once.
+    """
     reported = set[str]()
     for low, low_default, high, high_default in ORDERED:
         least, most = whole(broker.config.get(low, low_default)), whole(broker.config.get(high, high_default))
@@ -270,7 +287,7 @@ AUTHORIZER_SUPER_USERS = ProblemKind(
 
 
 def _authorizer(broker: Broker) -> Iterator[Problem]:
-    """If there is an authorizer, there are super users: without, it denies the brokers themselves."""
+    """Yield a problem if a broker has an authorizer, but no super users: it would deny requests of the brokers."""
     name = "authorizer.class.name"
     super_users = broker.config.get("super.users", broker.super_users)
     if broker.config.get(name, broker.super_users) and not super_users:
@@ -291,7 +308,7 @@ KAFKA_PROTOCOL = ProblemKind(
 
 
 def _metadata(broker: Broker) -> Iterator[Problem]:
-    """Brokers stay with ZooKeeper, and use no protocol version later than their own version."""
+    """Yield a problem for a migration to KRaft, and for a protocol version later than the broker's version."""
     migration, protocol = "zookeeper.metadata.migration.enable", "inter.broker.protocol.version"
     if text(broker.config.get(migration)).lower() == "true":
         yield broker.report(KAFKA_MIGRATION, f"kafka_config[{migration}]", True)
@@ -302,6 +319,6 @@ def _metadata(broker: Broker) -> Iterator[Problem]:
 
 
 def _release(value: Any) -> tuple[int, ...]:
-    """Return major and minor of a version, as 3.9, 3.9.2 or 3.9-IV0; () for any other text."""
+    """Return (major, minor) of a version such as 3.9, 3.9.2 or 3.9-IV0; () for any other text."""
     match = re.match(r"(\d+)\.(\d+)", str(value))
     return tuple(int(part) for part in match.groups()) if match else ()

@@ -1,4 +1,4 @@
-"""Checks kafka_prune: what may be deleted because the inventory does not declare it."""
+"""Checks kafka_prune: what a run may delete because the inventory does not declare it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ PRUNE_PROTECTED_APPLICATION = PRUNE_PROTECTED.variant(
 
 
 def prune(model: Model) -> Iterator[Problem]:
-    """Check that kafka_prune has a scope and a limit, and that its scope contains nothing that others need."""
+    """Yield a problem if kafka_prune names nothing that may be deleted, has no limit, or names too much.
+
+    Too much are super users, topics of Kafka itself, and topics that applications create.
+    """
     hosts = names(model.brokers)
     for broker in model.brokers[:1]:
         entry = broker.inputs.mapping("kafka_prune")
@@ -75,7 +78,10 @@ def prune(model: Model) -> Iterator[Problem]:
 
 
 def _application_topics(model: Model, scope: list[str]) -> Iterator[Problem]:
-    """Check that no scope contains topics that applications create: they are not declared, and have to stay."""
+    """Yield a problem for each name in `scope` (kafka_prune.topics) that includes topics of an application.
+
+    Applications create such topics, and the inventory does not declare them, so that every run would delete them.
+    """
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     for name in (name for name in scope if not name.startswith("_") and name != "*"):
         descriptions = dict.fromkeys(
@@ -89,7 +95,10 @@ def _application_topics(model: Model, scope: list[str]) -> Iterator[Problem]:
 
 
 def _contains(scope: str, name: str) -> bool:
-    """Tell whether a scope contains all topics of an application: a part of them may be intended."""
+    """Tell whether a name in kafka_prune.topics includes all topics of an application.
+
+    Both `scope` and `name` may end with a star. If only some of the topics are included, this may be intended.
+    """
     return scope == name or (scope.endswith("*") and name.removesuffix("*").startswith(scope[:-1]))
 
 

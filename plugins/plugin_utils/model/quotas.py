@@ -1,4 +1,4 @@
-"""Checks quotas: their limits, and the users and clients that they name."""
+"""Checks kafka_quotas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ QUOTA_VALUE_SHARE = QUOTA_VALUE.variant(
 
 
 def values(model: Model) -> Iterator[Problem]:
-    """Check that every quota is a number above 0, has a user or a client, and is declared once."""
+    """Yield a problem for each quota without a user and client, without a limit, or declared twice.
+
+    Also yield one for each limit that is not a number above 0, or so small that another unit was probably intended.
+    """
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
     for place, entry in declared(model.cluster_entries("kafka_users"), model.cluster_entries("kafka_quotas")):
         entity = (str(entry.get("user") or ""), str(entry.get("client_id") or ""))
@@ -63,7 +66,7 @@ QUOTA_UNKNOWN_USER_TYPO = QUOTA_UNKNOWN_USER.variant(advice="did you mean {near}
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Check that quotas name declared users."""
+    """Yield a problem for each quota whose user is not in kafka_users."""
     known = {str(user.get("name")) for user in model.present("kafka_users")}
     for place, entry in declared([], model.present("kafka_quotas")) if known else ():
         name = entry.get("user")

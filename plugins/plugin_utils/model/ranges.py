@@ -1,4 +1,4 @@
-"""Rules on numbers whose range no argument spec can express, and on lists with duplicates."""
+"""Rules on numbers with a range that argument specs cannot express, and on lists with duplicates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ONCE_IN_DICTS = {"kafka_prune": ("topics", "acls", "users", "quotas"), "firewall
 
 
 def numbers(model: Model) -> Iterator[Problem]:
-    """Every number is in the range in which its input has an effect."""
+    """Yield a problem for each variable in RANGES whose number is outside its range."""
     for machine in model.functional:
         for name, (least, most, kind) in RANGES.items():
             number = machine.inputs.whole(name) if name in machine.inputs.values else None
@@ -78,7 +78,10 @@ CERTIFICATE_CHECK = ProblemKind(
 
 
 def certificate_days(model: Model) -> Iterator[Problem]:
-    """A check does not fail for certificates that no run would renew yet."""
+    """Yield a problem if check_certificate_days is larger than pki_renew_days.
+
+    check.yml would fail for a certificate that no run renews yet.
+    """
     for machine in model.functional:
         days, renewed = machine.inputs.whole("check_certificate_days"), machine.inputs.whole("pki_renew_days")
         if days is not None and renewed is not None and 1 <= renewed < days:
@@ -93,7 +96,7 @@ CLUSTER_ID = ProblemKind(
 
 
 def cluster_id(model: Model) -> Iterator[Problem]:
-    """The id of a cluster has the form of those that Kafka generates (org.apache.kafka.common.Uuid)."""
+    """Yield a problem for each kafka_cluster_id that does not have the form of a Kafka cluster id (22 characters)."""
     for broker in model.brokers:
         declared = broker.inputs.text("kafka_cluster_id")
         if declared is not None and not re.fullmatch(r"[A-Za-z0-9_-]{22}", declared):
@@ -104,7 +107,7 @@ VALUE_TWICE = ProblemKind("VALUE_TWICE", "there twice, and counts once", "remove
 
 
 def once(model: Model) -> Iterator[Problem]:
-    """Lists have no duplicates: the second has no effect, and probably another value was intended."""
+    """Yield a problem for each duplicate in a list where it has no effect: another value was probably intended."""
     for machine in model.functional:
         for variable, items in _lists(machine):
             seen: set[str] = set()
@@ -116,7 +119,7 @@ def once(model: Model) -> Iterator[Problem]:
 
 
 def _lists(machine: Machine) -> Iterator[tuple[str, Any]]:
-    """Yield the lists of a host that must have no duplicates, each with its variable."""
+    """Yield (variable, list) for each list of a host that must have no duplicates."""
     yield from ((name, machine.inputs.get(name)) for name in ONCE)
     for name, keys in ONCE_IN_DICTS.items():
         yield from ((f"{name}.{key}", machine.inputs.mapping(name).get(key)) for key in keys)

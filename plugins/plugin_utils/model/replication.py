@@ -1,4 +1,7 @@
-"""Checks the replication of the cluster: what survives the loss of a broker, a disk or a datacenter."""
+"""Checks replication factors and min.insync.replicas of the cluster.
+
+Records and writes must survive the loss of a disk, a broker or a datacenter.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +56,14 @@ MANY = 10  # replicas: a larger factor is suggested only if it is the number of 
 
 @dataclass(frozen=True)
 class Setting:
-    """The value of a replication property of a broker, and the variable that sets it."""
+    """The value of a replication property of a broker, and the variable that sets it, as kafka_config[name]."""
 
     value: int | None
     variable: str
 
 
 def settings(broker: Broker) -> dict[str, Setting]:
-    """Return the replication properties of a broker."""
+    """Return {property: Setting} of the replication factors and min.insync.replicas of a broker."""
     replication = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
     for variable, layer in broker.layers:
         for name in INPUTS.keys() & layer.keys():
@@ -83,7 +86,7 @@ REPLICATION_ONE = ProblemKind(
 
 
 def factors(model: Model) -> Iterator[Problem]:
-    """Check that replication factors fit the number of brokers, and that a lost disk loses nothing."""
+    """Yield a problem for each replication factor above the number of brokers, or of 1 although there are several."""
     brokers = len(model.brokers)
     for broker in model.brokers:
         replication = settings(broker)
@@ -115,7 +118,7 @@ MIN_ISR_ONE = ProblemKind(
 
 
 def least_in_sync(model: Model) -> Iterator[Problem]:
-    """Check that writes and acknowledged records survive the loss of one broker."""
+    """Yield a problem for each min.insync.replicas with which one lost broker loses records or stops writes."""
     for broker in model.brokers:
         replication = settings(broker)
         seen = set()
@@ -142,9 +145,9 @@ def _least(model: Model, broker: Broker, variable: str, least: int, factor: int)
 
 
 def _sufficient_factor(model: Model, factor: int) -> int:
-    """Return the next larger factor with at least two replicas outside each datacenter.
+    """Return the next larger replication factor with at least two replicas outside each datacenter.
 
-    If the brokers are too few for such a factor, return factor + 2.
+    If there are not enough brokers for such a factor, return `factor` + 2.
     """
     known = ((number, most_replicas(model, number)) for number in range(factor + 1, len(model.brokers) + 1))
     return next((number for number, most in known if most is not None and most + 1 < number), factor + 2)
@@ -171,7 +174,7 @@ INTERNAL_TOPICS_DIFFER_TRANSACTIONS = INTERNAL_TOPICS_DIFFER.variant(
 
 
 def internal_topics(model: Model) -> Iterator[Problem]:
-    """Check that offsets and transactions are replicated as the records that they belong to."""
+    """Yield a problem if topics of offsets or transactions are replicated in another way than records."""
     for broker in model.brokers:
         replication = settings(broker)
         in_sync = replication[MIN_ISRS[1]].value
@@ -191,7 +194,10 @@ def internal_topics(model: Model) -> Iterator[Problem]:
 
 
 def _internal_topic_kind(name: str, value: int, expected: int, in_sync: int | None) -> ProblemKind:
-    """Return the kind for what follows from fewer replicas, or from more in-sync replicas, than records have."""
+    """Return the kind of problem of an internal topic's property `name` that is `value` instead of `expected`.
+
+    `in_sync` is the number of in-sync replicas that transactions require.
+    """
     if name == TRANSACTIONS and in_sync is not None and value <= in_sync:
         return INTERNAL_TOPICS_DIFFER_NEVER if value < in_sync else INTERNAL_TOPICS_DIFFER_DOWN
     if name in (OFFSETS, TRANSACTIONS) and value < expected:
@@ -207,7 +213,10 @@ UNCLEAN_ELECTION = ProblemKind(
 
 
 def unclean_election(model: Model) -> Iterator[Problem]:
-    """Check that no replica without all acknowledged records becomes leader."""
+    """Yield a problem for each broker with unclean.leader.election.enable.
+
+    With this property, a replica without all acknowledged records may become leader.
+    """
     name = "unclean.leader.election.enable"
     for broker in model.brokers:
         for variable, layer in broker.layers:
@@ -247,7 +256,10 @@ MIN_ISR_STOPS_BALANCE = MIN_ISR_STOPS.variant(message=NO_COMPROMISE, advice=BALA
 
 
 def datacenter_loss(model: Model) -> Iterator[Problem]:
-    """Check that in a stretched cluster every acknowledged record is in more than one datacenter."""
+    """Yield a problem if in a stretched cluster the loss of a datacenter loses records or stops writes.
+
+    Every acknowledged record must be in two datacenters; with the layout stretch3, writes must also continue.
+    """
     if not _is_stretched(model) or odd_racks(model):
         return
     replication = settings(model.brokers[0])
@@ -285,10 +297,10 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
 
 
 def factors_that_survive(model: Model, factor: int) -> list[int] | None:
-    """Return the replication factors with which records and writes survive the loss of a datacenter.
+    """Return the smallest and the largest replication factor with which the loss of a datacenter is survived.
 
-    That is the smallest and the largest; an empty list if there is none. None if the given factor is one: some
-    min.insync.replicas then keeps both.
+    Survived means that some min.insync.replicas keeps both records and writes. The list is empty if there is no such
+    factor; the result is None if `factor` itself is one.
     """
     if _survives(model, factor):
         return None
@@ -303,7 +315,7 @@ def _survives(model: Model, factor: int) -> bool:
 
 
 def writes_continue(model: Model) -> bool:
-    """Tell whether the layout or the promise requires writes to continue by themselves without a datacenter."""
+    """Tell whether layout and promise require that writes continue by themselves after the loss of a datacenter."""
     available = bool(model.brokers) and model.brokers[0].available
     return model.layout == "stretch3" or (model.layout == "stretch2_5" and available)
 
@@ -321,9 +333,9 @@ PROMISE_UNKEPT_ZOOKEEPER = PROMISE_UNKEPT.variant(
 
 
 def promise(model: Model) -> Iterator[Problem]:
-    """Check that promise: available is declared only where writes can continue without a datacenter.
+    """Yield a problem if `promise` is available, but writes would stop after the loss of a datacenter.
 
-    For stretch3, MIN_ISR_STOPS reports it.
+    For the layout stretch3, the rule datacenter_loss reports it.
     """
     if not _is_stretched(model) or not model.brokers[0].available or odd_racks(model):
         return
@@ -355,7 +367,7 @@ BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="upgrade one broker after
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
-    """Check that settings of the cluster are the same on every broker."""
+    """Yield a problem for each variable of the whole cluster (SAME) that differs between brokers."""
     for name in SAME:
         brokers_by_value: dict[str, list[str]] = {}
         for broker in model.brokers:
@@ -378,7 +390,10 @@ PROPERTY_APART = ProblemKind(
 
 
 def differing_properties(model: Model) -> Iterator[Problem]:
-    """Check that properties that decide how long records are kept, and how groups work, are the same on all brokers."""
+    """Yield a warning for each property that differs between brokers, but is applied by the leader of a partition.
+
+    Such properties decide how long records are kept, or how consumer groups work.
+    """
     declared = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
     for name in sorted(declared):
         brokers_by_value: dict[str, list[Broker]] = {}
@@ -394,7 +409,7 @@ def differing_properties(model: Model) -> Iterator[Problem]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in Python's own types, without Ansible's wrappers, so that values can be compared."""
+    """Return a value with Python's own dicts and lists instead of Ansible's types, so that values can be compared."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in sorted(value.items(), key=lambda item: str(item[0]))}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

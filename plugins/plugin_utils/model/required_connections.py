@@ -1,4 +1,4 @@
-"""Returns the connections between hosts, which preflight tries before anything is changed."""
+"""Returns the connections between hosts that must be possible; preflight tries them before a run changes anything."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Places = dict[tuple[str, int], str]
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
-    """Return {host, address, port} of all connections of a host; no process has to listen there yet.
+    """Return {"host", "address", "port"} of each connection that processes on `host` make to other hosts.
 
-    They are those of its functions (`connects`) and two more: servers probe the addresses of their peers, and brokers
-    connect to the advertised address of the listener for brokers.
+    These are the `connects` of its functions in functions/*.yml, those between ZooKeeper servers, and those of a broker
+    to the advertised addresses of the listener between brokers.
     """
     places: Places = {}
     for server in model.servers:
@@ -37,7 +37,10 @@ def peers(model: Model, host: str) -> list[dict[str, Any]]:
 
 
 def _ensemble(model: Model, ensemble: Mapping[int | None, tuple[Any, ...]]) -> Places:
-    """Return the quorum ports of the servers, and the echo port at each address of a server with several."""
+    """Return {(address, port): server} of the quorum ports of ZooKeeper servers.
+
+    A server with several addresses also has the echo port, which its peers probe. `ensemble` is {id: addresses}.
+    """
     places: Places = {}
     for server in model.servers:
         addresses = ensemble.get(server.number, ())
@@ -47,7 +50,7 @@ def _ensemble(model: Model, ensemble: Mapping[int | None, tuple[Any, ...]]) -> P
 
 
 def _named(entries: Iterable[str], machines: Iterable[Machine]) -> Places:
-    """Return the entries `address:port` whose address belongs to one of these hosts."""
+    """Return {(address, port): host} of those entries "address:port" whose address belongs to one of `machines`."""
     owners = {str(address): machine.name for machine in machines for address in machine.addresses}
     parts = [entry.strip().rpartition(":") for entry in entries]
     return {

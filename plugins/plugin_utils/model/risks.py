@@ -1,4 +1,7 @@
-"""Security risks: refused in production unless `accept_risks` names them; an accepted risk is always reported."""
+"""Security risks that a site can accept by their codes in the variable accept_risks.
+
+In production, a risk that is not accepted is an error. An accepted risk remains a warning.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ RISK_IDLE = ProblemKind(
 
 
 def known(model: Model) -> Iterator[Problem]:
-    """Accepted risks are codes of risks."""
+    """Yield a problem for each code in accept_risks that is not the code of a risk."""
     for machine in model.functional:
         for code in dict.fromkeys(str(item) for item in machine.inputs.sequence(NAME)):
             if code not in RISKS:
@@ -89,7 +92,10 @@ def known(model: Model) -> Iterator[Problem]:
 
 
 def with_accepted_risks(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems of an inventory: risks as warnings where they are accepted, and outside production."""
+    """Yield the problems of an inventory, with risks as warnings if accepted or outside production.
+
+    Also yield a warning for each code in accept_risks that no problem has.
+    """
     reported = set[str]()
     for problem in problems:
         reported.add(problem.code)
@@ -101,7 +107,11 @@ def with_accepted_risks(model: Model, problems: Iterable[Problem]) -> Iterator[P
 def with_accepted_risks_of_hosts(
     model: Model, asked: Collection[str], problems: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """Yield the problems that were found on hosts likewise; `asked` are the names of the hosts that were asked."""
+    """Yield problems found by asking hosts, with risks as warnings if accepted or outside production.
+
+    Also yield a warning for each code in accept_risks without a problem; `asked` has the names of the hosts that were
+    asked.
+    """
     reported = set[str]()
     for problem in problems:
         reported.add(problem.code)
@@ -112,9 +122,9 @@ def with_accepted_risks_of_hosts(
 
 
 def _with_acceptance(model: Model, problem: Problem) -> Iterator[Problem]:
-    """Yield a problem once for each of its hosts if its code can be accepted, else as it is.
+    """Yield a problem as it is, or, if it is a risk, once for each of its hosts.
 
-    The advice of a risk that is not accepted ends with how to accept it.
+    A host that accepts the risk gets a warning; the advice for others is how to accept the risk.
     """
     if problem.code not in RISKS:
         yield problem
@@ -131,7 +141,7 @@ def _with_acceptance(model: Model, problem: Problem) -> Iterator[Problem]:
 
 
 def _idle(machine: Machine, absent: Collection[str]) -> Iterator[Problem]:
-    """Yield a warning for each accepted risk of a host that is among the `absent` codes."""
+    """Yield a warning for each code in accept_risks of a host that is in `absent`: the codes that no problem has."""
     for code in dict.fromkeys(map(str, machine.inputs.sequence(NAME))):
         if code in absent:
             yield machine.report(RISK_IDLE, NAME, code)

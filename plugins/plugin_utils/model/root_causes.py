@@ -1,6 +1,6 @@
-"""Finds problems that follow from another problem, which are not reported.
+"""Finds problems that follow from another problem, so that a run reports only the other one.
 
-A variable whose template uses a missing or mistyped variable cannot be right: it is checked once that is corrected.
+If the template of a variable uses a missing or mistyped variable, its value cannot be right.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def base(variable: str) -> str:
-    """Return the variable of a place, as `kafka_listeners` of `kafka_listeners[CLIENT].port`."""
+    """Return the variable of a place, as "kafka_listeners" for "kafka_listeners[CLIENT].port"."""
     return re.split(r"[.[]", variable, maxsplit=1)[0]
 
 
 def meant_by(problem: Problem) -> str | None:
-    """Return the name that an unknown variable probably is a typo of; None for any other problem."""
+    """Return the name that a misspelt variable probably should have; None if the problem is another one."""
     if problem.code not in ("VARIABLE_SUSPECT", "VARIABLE_UNKNOWN") or problem.warning:
         return None
     near = problem.details.get("near")
@@ -69,7 +69,7 @@ def meant_by(problem: Problem) -> str | None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield the texts inside the templates of a value."""
+    """Yield the texts between {{ and }}, or {% and %}, in a value; lists and mappings are searched too."""
     if isinstance(value, str):
         if "{{" in value or "{%" in value:
             yield from TEMPLATE.findall(value)
@@ -82,17 +82,17 @@ def texts(value: Any) -> Iterator[str]:
 
 
 class Standing:
-    """The dependencies between the variables of a host."""
+    """Finds the variables on which a variable of a host depends, by the templates in their values."""
 
     def __init__(self, raw: Callable[[str], Mapping[str, Any]]) -> None:
-        """`raw` returns the variables of a host before templating."""
+        """Use `raw`, a function that returns {variable: value before templating} of a host."""
         self.raw = raw
         self._known: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
 
     def on(self, host: str, variable: str) -> dict[str, tuple[str, ...]]:
-        """Return {name: templates} of the variables that a variable depends on, itself and unset variables included.
+        """Return {name: templates in its value} of all variables that `variable` depends on, including itself.
 
-        Every word of a template counts as a variable, so some names are not variables.
+        Unset variables are included. Every word in a template counts as a variable, so some names are not variables.
         """
         key = (host, variable)
         if key not in self._known:
@@ -108,22 +108,22 @@ class Standing:
 
 
 class Causes:
-    """Variables that are wrong as a whole: of some hosts, or (host None) of all."""
+    """The variables that problems have reported as wrong, to find problems that follow from them."""
 
     def __init__(self, standing: Standing) -> None:
-        """Start without variables."""
+        """Start without wrong variables; `standing` finds the dependencies between variables."""
         self._standing = standing
         self._wrong: dict[str, dict[str | None, set[int]]] = {}
         """By variable and host, the ids of the problems that report it: no problem explains itself."""
 
     def add(self, problem: Problem, names: Iterable[str] = ()) -> None:
-        """Add the variables `names`, by default the variable of the problem."""
+        """Record that `problem` reports the variables `names` as wrong, by default the variable of the problem."""
         for name in names or [base(problem.variable)]:
             for host in problem.hosts or (None,):
                 self._wrong.setdefault(name, {}).setdefault(host, set()).add(id(problem))
 
     def explain(self, problem: Problem) -> bool:
-        """Tell whether the variable of a problem depends on one of the wrong variables."""
+        """Tell whether a problem follows from a wrong variable, on which its variable depends."""
         if not self._wrong:
             return False
         if any(name in self._wrong for name in COMPARED.get(problem.code, ())):
@@ -136,6 +136,6 @@ class Causes:
         return False
 
     def _others(self, name: str, host: str, problem: Problem) -> bool:
-        """Tell whether another problem reports a variable of a host."""
+        """Tell whether a problem other than `problem` reports the variable `name` of a host as wrong."""
         by_host = self._wrong.get(name, {})
         return any(by_host.get(key, set()) - {id(problem)} for key in (host, None))

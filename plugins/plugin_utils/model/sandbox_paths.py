@@ -1,4 +1,4 @@
-"""Folders of a host that units do not see: homes, which are closed to them, and /tmp, of which each has its own."""
+"""Folders that systemd units hide from services: home directories, and /tmp, of which each service has its own."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OPENED = ("BindPaths", "BindReadOnlyPaths")
 
 
 def hidden(path: str, services: Sequence[Mapping[Any, Any]]) -> str | None:
-    """Return the folder of a path that a unit does not see, with the setting that hides it; None if the unit sees it.
+    """Return the folder that a unit hides from its service and that contains `path`, as "/home (ProtectHome)".
 
-    `services` are the sections Service that override the unit's. ReadWritePaths does not open a home (systemd.exec(5),
-    ProtectHome).
+    Return None if the service sees the path. `services` are the [Service] sections of drop-ins. ReadWritePaths does not
+    open a home directory (systemd.exec(5), ProtectHome).
     """
     folder = below(path, *UNSEEN)
     if not folder:
@@ -34,7 +34,7 @@ def hidden(path: str, services: Sequence[Mapping[Any, Any]]) -> str | None:
 
 
 def _mounted(given: Any) -> Iterator[str]:
-    """Yield the mount points of a value of BindPaths: source:place:options, or the source itself."""
+    """Yield the mount points in a value of BindPaths, whose entries are source or source:mount point:options."""
     for text in given if isinstance(given, (list, tuple)) else [given] if given else []:
         for entry in str(text).split():
             parts = re.sub(r"^[-+]+", "", entry).split(":")
@@ -44,6 +44,6 @@ def _mounted(given: Any) -> Iterator[str]:
 
 
 def services_of(machine: Machine, *names: str) -> list[Mapping[Any, Any]]:
-    """Return the sections Service of drop-ins that the variables `names` set."""
+    """Return the [Service] sections of the drop-ins in the variables `names` of a host."""
     services = [sections.get("Service") for name, sections in overrides(machine) if name in names]
     return [section for section in services if isinstance(section, Mapping)]

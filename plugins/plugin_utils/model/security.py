@@ -1,4 +1,4 @@
-"""Rules on TLS and authorization: files of a host, CAs that sign and are trusted, super users."""
+"""Rules on TLS and authorization: keystores, CAs that sign or are trusted, URLs of tokens, super users."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SECURITY_PLAINTEXT = ProblemKind(
 
 
 def profile(model: Model) -> Iterator[Problem]:
-    """Production does not use the profile for debugging."""
+    """Yield a problem for each production host with security_profile: plaintext, which is for debugging."""
     for machine in model.functional:
         if machine.production and machine.inputs.get("security_profile") == "plaintext":
             yield machine.report(SECURITY_PLAINTEXT, "security_profile", "plaintext")
 
 
 def stores(model: Model) -> Iterator[Problem]:
-    """The role pki makes the files that services read, unless the site provides them."""
+    """Yield a warning for each keystore and truststore that a service reads, but the role pki does not make."""
     for broker in model.brokers:
         keys = {
             f"{item.variable}.keystore" if item.keystore else "kafka_keystore": broker.keystore(item)
@@ -71,7 +71,10 @@ KEYSTORE_FORM_FENCING = KEYSTORE_FORM.variant(
 
 
 def forms(model: Model) -> Iterator[Problem]:
-    """A keystore that is not a PEM file has a password, and what the role configures as PEM is PEM."""
+    """Yield a problem for each keystore that is not PEM and has no password.
+
+    Also yield one for each that must be PEM.
+    """
     for broker in model.brokers:
         for item in broker.encrypted:
             store = _properties(
@@ -95,7 +98,10 @@ def forms(model: Model) -> Iterator[Problem]:
 
 
 def _fenced(broker: Broker) -> Iterator[Problem]:
-    """Yield stores that fencing cannot read: it reads only PEM (roles/kafka/files/fence.py)."""
+    """Yield a problem if kafka_fencing is on, but a store for ZooKeeper is not PEM.
+
+    roles/kafka/files/fence.py reads only PEM.
+    """
     keystore = broker.zookeeper_keystore
     if not broker.inputs.on("kafka_fencing") or not switch(
         broker.config.get("zookeeper.ssl.client.enable", bool(keystore))
@@ -111,7 +117,7 @@ def _fenced(broker: Broker) -> Iterator[Problem]:
 
 
 def _properties(machine: Broker | ZooKeeperServer, prefix: str, *names: str) -> dict[str, Any]:
-    """Return the site's own properties of a store, which override those of the role."""
+    """Return {name: value} of the properties "prefix.name" that the site sets; None for each that is not set."""
     return {name: machine.config.get(f"{prefix}.{name}") for name in names}
 
 
@@ -136,7 +142,10 @@ TRUSTSTORE_UNKNOWN = ProblemKind(
 
 
 def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield stores, by variable, that no entry of the role pki makes."""
+    """Yield a warning for each file that no entry of pki_certificates or pki_truststores makes.
+
+    `keys` and `trusted` are {variable: path} of keystores and truststores.
+    """
     for paths, site_list, entries, kind in (
         (keys, "site_certificates", machine.certificates, KEYSTORE_UNKNOWN),
         (trusted, "site_truststores", machine.truststores, TRUSTSTORE_UNKNOWN),
@@ -172,7 +181,10 @@ CLIENTS_TRUSTED = ProblemKind(
 
 
 def authorities(model: Model) -> Iterator[Problem]:
-    """The CAs that sign and that are trusted are declared, and not empty."""
+    """Yield a problem for each CA that signs or is trusted, but is not declared or not distinct.
+
+    Also yield one if no CA is declared or trusted, and if the CA of clients is trusted where it must not be.
+    """
     for machine in model.functional:
         known = [str(entry.get("name")) for entry in machine.inputs.entries("pki_authorities")]
         if machine.inputs.get("security_profile") == "plaintext":
@@ -186,7 +198,7 @@ def authorities(model: Model) -> Iterator[Problem]:
 
 
 def _trusted(machine: Machine, known: list[str]) -> Iterator[Problem]:
-    """Yield what is wrong with infra_authority and infra_trusted; `known` are the names of the declared CAs."""
+    """Yield problems of infra_authority (signs) and infra_trusted (trusted); `known` has the names of declared CAs."""
     signing, declared = machine.inputs.text("infra_authority"), machine.inputs.values.get("infra_trusted")
     trusted = [str(name) for name in declared] if isinstance(declared, (list, tuple)) else []
     for variable, name in [("infra_authority", signing), *(("infra_trusted", name) for name in trusted)]:
@@ -201,7 +213,7 @@ def _trusted(machine: Machine, known: list[str]) -> Iterator[Problem]:
 
 
 def _of_clients(machine: Machine, known: list[str]) -> set[str]:
-    """Return the CAs that sign for clients: the project's own of that name, and those of certificates of clients."""
+    """Return the names of CAs that sign for clients: the one named "clients", and those of certificates of clients."""
     own = (item.get("authority") for item in machine.certificates if OF_CLIENTS.search(str(item.get("subject"))))
     return {name for name in known if name == CLIENTS} | {str(name) for name in own}
 
@@ -211,7 +223,7 @@ AUTHORITY_TWICE_SUBJECT = AUTHORITY_TWICE.variant(message="the subject of anothe
 
 
 def _distinct(machine: Machine) -> Iterator[Problem]:
-    """Two CAs have different names and subjects: peers would otherwise take one for the other."""
+    """Yield a problem for each two entries of pki_authorities with the same name or subject."""
     for key in ("name", "subject"):
         seen: dict[str, str] = {}
         for number, entry in enumerate(machine.inputs.entries("pki_authorities")):
@@ -232,7 +244,10 @@ OAUTHBEARER_URL_DENIED = OAUTHBEARER_URL.variant(
 
 
 def token_urls(model: Model) -> Iterator[Problem]:
-    """The URLs from which a broker gets tokens or keys are allowed: its JVM does not start with others."""
+    """Yield a problem for each URL of OAuth tokens or keys that is not in kafka_oauthbearer_allowed_urls.
+
+    Kafka does not start with such a URL. Also yield one for each invalid URL in that list.
+    """
     for broker in model.brokers:
         allowed = [str(url) for url in broker.inputs.sequence("kafka_oauthbearer_allowed_urls")]
         for url in allowed:
@@ -251,7 +266,10 @@ SUPER_USERS_MISSING = ProblemKind(
 
 
 def super_users(model: Model) -> Iterator[Problem]:
-    """Brokers that authenticate clients also authorize them."""
+    """Yield a problem for each broker that authenticates clients, but has neither super users nor an authorizer.
+
+    Such a broker allows everything to every user.
+    """
     for broker in model.brokers:
         authenticating = [item for item in broker.listeners if item.protocol != "PLAINTEXT"]
         if authenticating and not broker.super_users and not broker.config.get("authorizer.class.name"):
@@ -267,7 +285,10 @@ LISTENER_CLIENT_CA = ProblemKind(
 
 
 def client_authorities(model: Model) -> Iterator[Problem]:
-    """Clients with certificates have a CA of their own."""
+    """Yield a warning for each listener for clients that trusts the CA of the brokers.
+
+    Clients with certificates should have their own CA.
+    """
     for broker in model.brokers:
         inner = next((item for item in broker.encrypted if item.name == str(broker.inter_broker)), None)
         for item in broker.encrypted if inner else ():
@@ -276,7 +297,7 @@ def client_authorities(model: Model) -> Iterator[Problem]:
 
 
 def _share_a_ca(broker: Broker, item: Listener, inner: Listener | None) -> bool:
-    """Tell whether a listener trusts a CA that the brokers' own listener trusts, or has the same file."""
+    """Tell whether a listener trusts a CA that the listener between brokers (`inner`) also trusts."""
     infra, path = broker.truststore(inner), broker.truststore(item)
     bundles = {str(entry.get("path")): entry.get("authorities") for entry in broker.truststores}
 
@@ -300,7 +321,10 @@ ZOOKEEPER_QUORUM_DIFFERS = ProblemKind(
 
 
 def zookeeper(model: Model) -> Iterator[Problem]:
-    """Servers listen for clients, and use TLS among themselves either on all servers or on none."""
+    """Yield a problem for each ZooKeeper server without a port for clients.
+
+    Also yield one if only some servers use TLS between servers.
+    """
     by_value: dict[bool, list[ZooKeeperServer]] = {}
     for server in model.servers:
         by_value.setdefault(server.quorum_tls, []).append(server)

@@ -1,4 +1,4 @@
-"""Converts the model for the calculation of survival."""
+"""Converts the model to a Layout, for the calculation of which failures a cluster survives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas i
 
 
 def layout_of(model: Model) -> Layout:
-    """Return the cluster's servers and brokers; the model must be without mistakes."""
+    """Return the ZooKeeper servers and brokers as a Layout; the model must have no problems."""
     servers = []
     for server in model.servers:
         groups = {number: whole(name) for name, ids in server.groups.items() for number in ids}
@@ -34,13 +34,13 @@ def layout_of(model: Model) -> Layout:
 
 
 def connected_servers(model: Model, broker: Broker) -> frozenset[str]:
-    """Return the ZooKeeper servers of the inventory that are in a broker's zookeeper.connect."""
+    """Return the names of the declared ZooKeeper servers that are in a broker's zookeeper.connect."""
     places = connect_places(model)
     return frozenset(places[entry] for entry in broker.zookeeper_connect if entry in places)
 
 
 def connect_places(model: Model) -> dict[str, str]:
-    """Return the names of the ZooKeeper servers by the address:port at which clients can connect."""
+    """Return {"address:port": name of the ZooKeeper server} for every port for clients."""
     return {
         f"{address}:{port}": server.name
         for server in model.servers
@@ -50,7 +50,10 @@ def connect_places(model: Model) -> dict[str, str]:
 
 
 def most_replicas(model: Model, factor: int) -> int | None:
-    """Return how many replicas of a partition one datacenter gets at most; None if Kafka would not create the topic."""
+    """Return the largest number of replicas of one partition that Kafka places in one datacenter.
+
+    Return None if Kafka would not create a topic with this replication factor.
+    """
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     try:
         sets = placements(racks, factor)
@@ -61,7 +64,10 @@ def most_replicas(model: Model, factor: int) -> int | None:
 
 
 def most_in_one_rack(model: Model, factor: int) -> int | None:
-    """Return how many replicas of a partition one rack gets at most; None unless all brokers have a rack, and two."""
+    """Return the largest number of replicas of one partition that Kafka places in one rack.
+
+    Return None if a broker has no rack, if there is only one rack, or if Kafka would not create the topic.
+    """
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     if len(set(racks.values())) < 2 or None in racks.values():
         return None

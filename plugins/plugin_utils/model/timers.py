@@ -1,4 +1,4 @@
-"""Rules on the timer of the admin host that rebalances replicas."""
+"""Rules on rebalance_timer: the systemd timer of the admin host that moves replicas to balance brokers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ TIMER_LISTENERS = ProblemKind(
 
 
 def rebalance(model: Model) -> Iterator[Problem]:
-    """The timer has a host, a time, a rate, and a limit of bytes if it moves replicas itself."""
+    """Yield a problem for each rebalance_timer without a host, a valid time, a rate, or a limit of bytes.
+
+    The limit is required only if the timer moves replicas (run: true).
+    """
     machines = [machine for machine in model.machines.values() if machine.inputs.mapping(TIMER)]
     admins = model.all_groups.get("admin", [])
     if machines and not admins:

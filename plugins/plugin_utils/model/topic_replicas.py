@@ -1,4 +1,7 @@
-"""Checks the replicas of topics: the failures that they survive, where they differ from the cluster's replication."""
+"""Checks the replicas of topics whose replication differs from that of the cluster (replication.py).
+
+Also checks kafka_restart_margin and kafka_restart_accepts, which depend on the replicas of topics.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ TOPIC_MIN_ISR_ONE_TWO = TOPIC_MIN_ISR_ONE.variant(advice="use 3 replicas")
 
 
 def replicas(model: Model) -> Iterator[Problem]:
-    """Check that replicas fit the brokers, and that writes and acknowledged records survive the loss of one."""
+    """Yield a problem for each topic with too many or too few replicas or in-sync replicas.
+
+    The loss of one broker must neither lose records nor stop writes.
+    """
     yield from distinct(
         problem
         for topic in _other_than_cluster(model)
@@ -66,7 +72,7 @@ def replicas(model: Model) -> Iterator[Problem]:
 
 
 def _other_than_cluster(model: Model) -> list[Topic]:
-    """Return the topics whose replication differs from the cluster's, which replication.py checks."""
+    """Return the topics with another replication factor or min.insync.replicas than the cluster's."""
     return [
         topic for topic in topics_of(model) if topic.present and (topic.replicas, topic.least_in_sync) != topic.cluster
     ]
@@ -143,7 +149,7 @@ TOPIC_DATACENTER_STOPS_BALANCE = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPR
 
 
 def failure_domains(model: Model) -> Iterator[Problem]:
-    """Check that a topic survives the loss of a rack or a datacenter as the layout promises."""
+    """Yield a problem for each topic that does not survive the loss of a rack or datacenter as the layout requires."""
     yield from distinct(problem for topic in _other_than_cluster(model) for problem in _failure_domains(model, topic))
 
 
@@ -176,7 +182,10 @@ def _failure_domains(model: Model, topic: Topic) -> Iterator[Problem]:
 def _datacenter_loss(
     model: Model, topic: Topic, most: int, of_profile: bool, details: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Check a topic of which a datacenter has at most a number of replicas."""
+    """Yield problems of a topic of which up to `most` replicas are in one datacenter.
+
+    `of_profile`: a profile sets min.insync.replicas; `details` are details for the message.
+    """
     hosts, in_sync, available = names(model.brokers), topic.in_sync_setting, model.brokers[0].available
     least, factor = details["least"], details["replicas"]
     if model.layout == "stretch3" and not available:
@@ -213,7 +222,10 @@ RESTART_MARGIN_TOPIC = RESTART_MARGIN.variant(
 
 
 def restart_margin(model: Model) -> Iterator[Problem]:
-    """Check that a restart leaves as many in-sync replicas as the restart gate requires, or no gate would ever open."""
+    """Yield a problem if kafka_restart_margin requires more in-sync replicas than remain when a broker restarts.
+
+    No broker would ever be restarted then.
+    """
     margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
     if not margin or margin < 1:
         return
@@ -248,7 +260,10 @@ RESTART_ACCEPTS_TYPO = RESTART_ACCEPTS.variant(advice="did you mean {near}?")
 
 
 def restart_accepts(model: Model) -> Iterator[Problem]:
-    """Check that each topic that may stop during a restart exists; a warning, as others may create it."""
+    """Yield a warning for each name in kafka_restart_accepts that matches no declared topic.
+
+    The names are those of topics whose writes may stop during a restart.
+    """
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():
         if isinstance(name, str) and not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
@@ -258,5 +273,5 @@ def restart_accepts(model: Model) -> Iterator[Problem]:
 
 
 def _may_stop(model: Model, name: str) -> bool:
-    """Tell whether the writes of a topic may stop while a broker is restarted."""
+    """Tell whether kafka_restart_accepts allows the writes of a topic to stop while a broker restarts."""
     return any(fnmatchcase(name, str(pattern)) for pattern in model.brokers[0].inputs.sequence(ACCEPTS))

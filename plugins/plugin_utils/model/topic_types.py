@@ -1,4 +1,4 @@
-"""Topics of the inventory with their defaults and profiles applied, and where each value is set."""
+"""The class Topic: an entry of kafka_topics with defaults and profile applied, and where each value is set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULTS = "kafka_topic_defaults"
 
 @dataclass(frozen=True)
 class InSyncSetting:
-    """Where the number of in-sync replicas of a topic is decided."""
+    """The place in the inventory that decides how many in-sync replicas a topic requires."""
 
     place: str
     value: Any
@@ -38,7 +38,7 @@ class InSyncSetting:
 
 @dataclass(frozen=True)
 class Topic:
-    """An entry of kafka_topics, with kafka_topic_defaults and the replication of the cluster."""
+    """An entry of kafka_topics, with kafka_topic_defaults and its profile applied."""
 
     entry: Mapping[str, Any]
     defaults: Mapping[str, Any]
@@ -53,51 +53,57 @@ class Topic:
 
     @cached_property
     def variable(self) -> str:
-        """Its place in the inventory."""
+        """The topic's place in the inventory for messages, as kafka_topics[orders]."""
         return f"kafka_topics[{self.name}]"
 
     @cached_property
     def managed(self) -> bool:
-        """Whether the playbook creates and changes it; `manage: false` only makes it known."""
+        """True unless `manage` is false: then other software creates and changes the topic."""
         return switch(self.entry.get("manage")) is not False
 
     @cached_property
     def present(self) -> bool:
-        """Whether it is managed and not absent."""
+        """True if the topic is managed and its state is not absent."""
         return self.managed and self.entry.get("state") != "absent"
 
     def get(self, key: str) -> Any:
-        """Return the topic's own value of a key, else the default."""
+        """Return the value of a key, as partitions, of the topic, or else of kafka_topic_defaults."""
         return value_of(self.entry, self.defaults, key)
 
     def place(self, key: str) -> str:
-        """Return where a key is set: in the defaults or in the topic; the topic if it is set nowhere."""
+        """Return where a key, as partitions, is set: in kafka_topic_defaults or in the topic.
+
+        Return the place in the topic if the key is set nowhere.
+        """
         if self.entry.get(key) is None and self.defaults.get(key) is not None:
             return f"{DEFAULTS}.{key}"
         return f"{self.variable}.{key}"
 
     @cached_property
     def replicas(self) -> int | None:
-        """Its replication factor."""
+        """The replication factor of the topic, or the cluster's; None if it is not a whole number."""
         value = self.get("replication_factor")
         return self.cluster[0] if value is None else whole(value)
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """Its properties as they are written."""
+        """The topic properties {name: value} as the inventory has them, as 7d."""
         return config_of(self.entry, self.defaults)
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Its properties, units converted to milliseconds and bytes."""
+        """The topic properties {name: value}, with durations in milliseconds and sizes in bytes."""
         return {name: converted(name, value, self.replicas) for name, value in self.written.items()}
 
     def number(self, name: str) -> int | None:
-        """Return a property that is a whole number."""
+        """Return the topic property `name` as a whole number; None if it is not set or not a whole number."""
         return whole(self.config.get(name))
 
     def property_place(self, name: str) -> str:
-        """Return where a property is set; for a property of a profile, where the profile is named."""
+        """Return where a topic property is set in the inventory, as kafka_topics[orders].config[retention.ms].
+
+        For a property that a profile sets, return where the profile is named.
+        """
         if name in map(str, mapping(self.entry.get("config"))):
             return f"{self.variable}.config[{name}]"
         if self.entry.get("profile") and name in profile_of(self.entry):
@@ -107,24 +113,27 @@ class Topic:
         return f"{DEFAULTS}.profile"
 
     def own_place(self, place: str) -> str:
-        """Return the place of a mistake of this topic alone: the topic itself if the value is set in the defaults."""
+        """Return `place` if it is inside this topic, else the topic itself.
+
+        For a mistake of this topic only, although the value is set in kafka_topic_defaults.
+        """
         return place if place.startswith(self.variable) else self.variable
 
     def own_property(self, name: str, other: str) -> str:
-        """Return which of two contradicting properties the topic itself sets; the first if it sets both or neither."""
+        """Return that one of two contradicting properties which the topic itself sets; `name` if both or neither."""
         own = (self.property_place(key).startswith(self.variable) for key in (name, other))
         return other if tuple(own) == (False, True) else name
 
     @cached_property
     def least_in_sync(self) -> int | None:
-        """Its min.insync.replicas; the brokers' if it sets none."""
+        """The topic's min.insync.replicas, or the cluster's if the topic has none."""
         return self.number(MIN_ISRS[0]) if MIN_ISRS[0] in self.config else self.cluster[1]
 
     @cached_property
     def in_sync_setting(self) -> InSyncSetting:
-        """Where it is decided how many replicas have a record.
+        """The place in the inventory to correct if the topic has too many or too few in-sync replicas.
 
-        That is min.insync.replicas, unless it follows from the replicas, or the topic itself sets the replicas only.
+        This is that of min.insync.replicas, unless the number follows from the replication factor.
         """
         name = MIN_ISRS[0]
         if name in self.config and self.get("replication_factor") is None and self._in_sync_of_profile():
@@ -139,20 +148,20 @@ class Topic:
         return InSyncSetting(self.place("replication_factor"), self.replicas, name)
 
     def _in_sync_of_profile(self) -> bool:
-        """Tell whether a profile sets min.insync.replicas as a text, not as a number."""
+        """Tell whether a profile sets min.insync.replicas as a text, as "all but one", instead of a number."""
         name = MIN_ISRS[0]
         return self.property_place(name).endswith(".profile") and whole(self.written.get(name)) is None
 
     @cached_property
     def policy(self) -> set[str]:
-        """Its cleanup.policy."""
+        """The set of policies in cleanup.policy, as {"compact", "delete"}."""
         value = self.config.get("cleanup.policy", "delete")
         items = value if isinstance(value, (list, tuple)) else str(value).split(",")
         return {str(item).strip() for item in items}
 
 
 def topics_of(model: Model) -> list[Topic]:
-    """Return the topics of the first broker, from which the playbook takes them."""
+    """Return the entries of kafka_topics of the first broker, from which the playbook takes them, as Topic objects."""
     if not model.brokers:
         return []
     first = model.brokers[0]
@@ -162,7 +171,10 @@ def topics_of(model: Model) -> list[Topic]:
 
 
 def distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield each problem once: a value in the defaults is reported for every topic that uses it."""
+    """Yield each problem once.
+
+    A wrong value in kafka_topic_defaults is otherwise reported for every topic that uses it.
+    """
     seen = set()
     for problem in problems:
         key = (problem.variable, problem.code, str(problem.value), str(sorted(problem.details.items())))

@@ -1,4 +1,4 @@
-"""Checks topics: names, partitions, profiles, properties, and what deletes their records."""
+"""Checks kafka_topics: names, partitions, profiles, properties, and settings that delete records."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ TOPIC_UNDERSCORE = ProblemKind(
 
 
 def topic_names(model: Model) -> Iterator[Problem]:
-    """Check that every topic has a name that Kafka accepts, that is unique, and that no product uses."""
+    """Yield a problem for each topic name that Kafka rejects, that is declared twice, or that other software uses."""
     hosts, seen, metrics = names(model.brokers), set[str](), dict[str, str]()
     for topic in topics_of(model):
         name, variable = topic.name, topic.variable
@@ -107,7 +107,7 @@ TOPIC_PROFILE_TYPO = TOPIC_PROFILE.variant(advice="did you mean {near}?")
 
 
 def partitions_and_profiles(model: Model) -> Iterator[Problem]:
-    """Check that every topic has a number of partitions, and a profile that exists."""
+    """Yield a problem for each topic without a valid number of partitions, or with an unknown profile."""
     hosts = names(model.brokers)
     for topic in (topic for topic in topics_of(model) if topic.present):
         value = topic.get("partitions")
@@ -149,7 +149,7 @@ TOPIC_UNCLEAN = ProblemKind(
 
 
 def properties(model: Model) -> Iterator[Problem]:
-    """Check that the properties of topics exist in this version of Kafka, and have valid values."""
+    """Yield a problem for each topic property that this version of Kafka does not know, or whose value is wrong."""
     yield from distinct(problem for topic in topics_of(model) if topic.present for problem in _properties(model, topic))
 
 
@@ -206,7 +206,7 @@ TOPIC_INDEX_SMALL = ProblemKind(
 
 
 def _ineffective(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """Check that no property is without effect or prevents the effect of another."""
+    """Yield a problem for each property of a topic that has no effect, or that defeats segment.bytes."""
     for name in LOCAL if switch(topic.config.get(REMOTE)) is not True else ():
         if name in topic.config and topic.config[name] is not None:
             variable, value = topic.property_place(name), topic.written.get(name)
@@ -224,7 +224,10 @@ TOPIC_POLICY_NONE_TWICE = TOPIC_POLICY_NONE.variant(message="a policy is named t
 
 
 def _policies(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """Check that a topic has a policy, each named once: with an empty one a broker keeps all records forever."""
+    """Yield a problem if cleanup.policy of a topic is empty or has duplicates.
+
+    With an empty one, a broker keeps all records forever.
+    """
     policies = [item.strip() for item in text_of(topic.config.get(POLICY, "delete")).split(",")]
     if not any(policies) or len(policies) > len(topic.policy):
         kind = TOPIC_POLICY_NONE_TWICE if any(policies) else TOPIC_POLICY_NONE
@@ -247,7 +250,7 @@ LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
-    """Check that the settings of a topic fit together."""
+    """Yield a problem for each topic with settings that contradict each other, or that is deleted with its records."""
     hosts = names(model.brokers)
     for topic in topics_of(model):
         if topic.entry.get("state") == "absent" and not topic.managed:
@@ -285,9 +288,9 @@ HOLDERS = (
 
 
 def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
-    """Check that the largest batch of a topic fits into a request and into a segment.
+    """Yield a problem if the largest batch of a topic does not fit into a request or a segment.
 
-    A warning if the topic does not set the size: producers may never write the largest batch that Kafka accepts.
+    The problem is a warning if the topic does not set max.message.bytes: perhaps no producer writes such a batch.
     """
     is_set = MESSAGE in topic.config
     largest = topic.number(MESSAGE) if is_set else max(limit(broker, "message.max.bytes") for broker in model.brokers)
@@ -311,7 +314,10 @@ def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
 
 
 def _retention(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """Check that a retention is not shorter than a segment: Kafka deletes whole segments only."""
+    """Yield a warning if the retention of a topic is less than its segments.
+
+    Kafka deletes only whole segments. Also yield one for a retention that has no effect.
+    """
     for unit, default in (("ms", 604_800_000), ("bytes", 2**30)):
         name, segment = f"retention.{unit}", f"segment.{unit}"
         retention, size = topic.number(name), topic.number(segment) if segment in topic.config else default
@@ -343,7 +349,10 @@ TOPIC_POLICY_DELETE = TOPIC_POLICY.variant(
 
 
 def _policy_of_profile(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
-    """Check that no default changes whether a profile is compacted: compacted records need keys."""
+    """Yield a warning if cleanup.policy of a topic is not that of its profile.
+
+    Records in a compacted topic need keys.
+    """
     profile = profiles().get(str(topic.get("profile")))
     policy = str(profile["config"][POLICY]) if profile else ""
     if topic.entry.get("profile") is None and POLICY in mapping(topic.entry.get("config")):

@@ -1,4 +1,4 @@
-"""Rules on the location of hosts: datacenters and racks."""
+"""Rules on the location of hosts: datacenters, racks, and the layout that they must fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATACENTER_TYPO = ProblemKind(
 
 
 def declared(model: Model) -> Iterator[Problem]:
-    """Every host of the cluster has a datacenter, and no name of a datacenter is a typo of another."""
+    """Yield a problem for each host without a datacenter, or with one whose name looks like a typo of another."""
     for machine in model.cluster:
         if not (machine.datacenter or "").strip():
             yield machine.report(DATACENTER_MISSING, "datacenter")
@@ -40,7 +40,7 @@ DATACENTER_GROUP = ProblemKind(
 
 
 def datacenter_groups(model: Model) -> Iterator[Problem]:
-    """A host in the group with a datacenter's name is in that datacenter."""
+    """Yield a problem for each host in a group named like a datacenter that is not its `datacenter`."""
     known = datacenters(model.functional)
     for name in known:
         for machine in model.functional:
@@ -65,13 +65,16 @@ DATACENTER_WITHOUT_ZOOKEEPER = ProblemKind(
 
 
 def required_datacenters(layout: str) -> str:
-    """Return how many datacenters a layout requires, as `2 datacenters with brokers and one witness`."""
+    """Return how many datacenters a layout requires, as "2 datacenters with brokers and one witness"."""
     brokers, witnesses = LAYOUTS[layout]
     return f"{brokers} datacenter{'' if brokers == 1 else 's'} with brokers{' and one witness' if witnesses else ''}"
 
 
 def layout(model: Model) -> Iterator[Problem]:
-    """There are as many datacenters as the layout requires, each with servers."""
+    """Yield a problem if the number of datacenters does not fit `layout`.
+
+    Also yield one for each datacenter with brokers, but without ZooKeeper servers.
+    """
     brokers, servers = datacenters(model.brokers), datacenters(model.servers)
     if not (brokers and servers):
         return
@@ -94,7 +97,10 @@ def layout(model: Model) -> Iterator[Problem]:
 
 
 def odd_racks(model: Model) -> list[Broker]:
-    """Return the brokers whose rack is not their datacenter, if at least half of the others there have it as rack."""
+    """Return the brokers whose kafka_rack is not their datacenter, if most other brokers there have it as their rack.
+
+    Only in stretched layouts; otherwise the list is empty.
+    """
     odd_ones = []
     for name, members in datacenters(model.brokers).items() if model.layout in STRETCHED else ():
         odd = [broker for broker in members if broker.kafka_rack not in (None, name)]
@@ -103,7 +109,10 @@ def odd_racks(model: Model) -> list[Broker]:
 
 
 def of_uneven_racks(model: Model, factor: int, least: int) -> bool:
-    """Tell whether both datacenters would have every record if each had as many brokers as the other."""
+    """Tell whether only different numbers of brokers in the two datacenters can leave a record in one of them.
+
+    `factor` is the replication factor, `least` is min.insync.replicas.
+    """
     sizes = Counter(broker.kafka_rack for broker in model.brokers if broker.kafka_rack)
     return model.layout == "stretch2" and len(set(sizes.values())) > 1 and least > -(-factor // 2)
 
@@ -137,7 +146,7 @@ RACK_UNEVEN_STRETCH2 = RACK_UNEVEN.variant(
 
 
 def racks(model: Model) -> Iterator[Problem]:
-    """Every broker has a rack, racks have the same size, and each belongs to one datacenter."""
+    """Yield a problem for brokers without a rack, and for racks of different sizes or in several datacenters."""
     named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack}
     for broker in model.brokers:
         if broker.name not in named and broker.datacenter is not None:
@@ -194,7 +203,10 @@ PLACE_BLANK = ProblemKind("PLACE_BLANK", "a blank at the start or the end", "wri
 
 
 def blanks(model: Model) -> Iterator[Problem]:
-    """Names of datacenters and racks have no blank at an end: it is invisible, and Kafka compares the whole text."""
+    """Yield a problem for each name of a datacenter or rack that begins or ends with a blank.
+
+    Blanks are invisible, but Kafka compares the whole text.
+    """
     for machine in model.functional:
         values = {name: machine.inputs.text(name) or "" for name in ("datacenter", "rack", "kafka_rack")}
         padded = [name for name, text in values.items() if text.strip() and text != text.strip()]
@@ -212,7 +224,10 @@ RACK_GROUP = ProblemKind(
 
 
 def rack_groups(model: Model) -> Iterator[Problem]:
-    """A host is in one rack: of two groups that set it, Ansible would silently take the last by name."""
+    """Yield a problem for each host in several rack_* groups, or with another rack than the hosts of its group.
+
+    If several groups set the rack, Ansible silently uses the one that is last by name.
+    """
     groups = {name: set(members) for name, members in model.all_groups.items() if name.startswith("rack_")}
     for machine in model.functional:
         own = sorted(name for name, members in groups.items() if machine.name in members)
@@ -235,7 +250,7 @@ RACK_SAME = ProblemKind(
 
 
 def rack_names(model: Model) -> Iterator[Problem]:
-    """Two groups of racks have two names of racks: one name, probably copied, would be one failure domain."""
+    """Yield a problem for several rack_* groups with the same rack name, which would be one failure domain."""
     groups_of: dict[tuple[str | None, str], list[str]] = {}
     for group, members in model.all_groups.items():
         racks = {(machine.datacenter, machine.rack) for host in members if (machine := model.machines.get(host))}
@@ -260,7 +275,7 @@ RACK_TYPO = ProblemKind(
 
 
 def rack_typos(model: Model) -> Iterator[Problem]:
-    """A rack with one host in one datacenter is suspect if its name is almost that of a larger rack."""
+    """Yield a problem for each rack with only one host whose name looks like a typo of a larger rack."""
     racked = [machine for machine in model.functional if machine.rack is not None]
     by_datacenter = {name: {str(machine.rack) for machine in members} for name, members in datacenters(racked).items()}
     counts = Counter(str(machine.rack) for machine in racked)

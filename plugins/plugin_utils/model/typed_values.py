@@ -1,4 +1,4 @@
-"""Values in the types of argument specs: converts a value, and reports what does not fit."""
+"""Converts values of variables to the types in their argument specs, and reports values that do not fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = {bool: "true or false", str: "text", dict: "a mapping", list: "a list", 
 
 
 class Fault(NamedTuple):
-    """A value that is not of its declared type."""
+    """A value that cannot be converted to its declared type."""
 
     place: str
     value: Any
@@ -26,18 +26,18 @@ class Fault(NamedTuple):
 
 
 def kind(option: Option) -> str:
-    """Return the type that an option declares; a path is text."""
+    """Return the type that an argument spec declares, as "int" or "list"; "str" for a path, and without a type."""
     declared = str(option.get("type") or "str")
     return "str" if declared == "path" else declared
 
 
 def kind_of(value: Any) -> str:
-    """Return the type of a value for a message."""
+    """Return a description of the type of a value for a message, as "a list"."""
     return next((word for known, word in KINDS.items() if isinstance(value, known)), "a number")
 
 
 def _scalar(value: Any, declared: str) -> Any:
-    """Return a single value converted to a type; None if that is not possible."""
+    """Return a single value converted to int, bool or str, the type in `declared`; None if this is not possible."""
     if declared == "int":
         return whole(value)
     if declared == "bool":
@@ -54,10 +54,11 @@ def _entry(place: str, number: int, item: Any) -> str:
 
 
 def checked(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
-    """Return a value converted to its declared type, None if that is not possible, and what is wrong with it.
+    """Return (value converted to its declared type, faults).
 
-    A single text in place of a list counts as a list with it, so that no other mistake follows. Values that may contain
-    a secret are not shown.
+    If a conversion is not possible, a single value is returned unchanged, and None for a list or mapping. `option` is
+    the argument spec, `place` the variable for messages. A single text instead of a list is converted to a list, so
+    that no other problem follows. Faults do not show values that may contain a secret.
     """
     declared = kind(option)
     if value is None:
@@ -110,15 +111,18 @@ def _mapping(place: str, value: Mapping[Any, Any], option: Option) -> tuple[Mapp
 
 
 class Typed:
-    """Converts the values of hosts; each value once, however many hosts have it."""
+    """Converts the values of all hosts; a value that several hosts share is converted once."""
 
     def __init__(self, options: Mapping[str, Option]) -> None:
-        """`options` are the argument specs of all variables, by name."""
+        """Use `options`, the argument specs of all variables as {variable: spec}."""
         self._options = options
         self._known: dict[tuple[str, int], tuple[Any, Any, list[Fault]]] = {}
 
     def of(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-        """Return the variables of a host in their types, and what is wrong with them."""
+        """Return ({variable: converted value} of a host, faults).
+
+        A value that cannot be converted is left out, or kept as it is if it is a single value.
+        """
         converted: dict[str, Any] = {}
         faults: list[Fault] = []
         for name, value in values.items():

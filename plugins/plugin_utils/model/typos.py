@@ -1,4 +1,4 @@
-"""Tells a typo from another name."""
+"""Decides whether a name is a typo of another name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 
 
 def typo_of(name: str, known: Collection[str]) -> str | None:
-    """Return the known name of which a name is a typo; None if they differ in a number or in the number of words."""
+    """Return the name in `known` of which `name` is probably a typo, else None.
+
+    Names that differ in a number or in the number of words are not typos of each other.
+    """
     near = nearest(name, known)
     words, near_words = (re.findall(r"\d+|[a-z]+", text.lower()) for text in (name, near or ""))
     numbers, near_numbers = ([word for word in parts if word.isdigit()] for parts in (words, near_words))

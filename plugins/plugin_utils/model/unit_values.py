@@ -1,6 +1,7 @@
-"""Checks values of unit settings: systemd ignores a setting whose value it rejects, and only logs it in the journal.
+"""Checks values of settings in systemd units.
 
-systemd.exec(5), systemd.resource-control(5), systemd.service(5), systemd.unit(5), systemd.time(7)
+systemd ignores a setting whose value it rejects, and only logs this in the journal. The rules are from systemd.exec(5),
+systemd.resource-control(5), systemd.service(5), systemd.unit(5) and systemd.time(7).
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ UNIT_VALUE_NESTED = UNIT_VALUE.variant(
 
 
 def rejected_values(key: str, value: Any) -> Iterator[tuple[ProblemKind, dict[str, str]]]:
-    """Yield what is wrong with the values of a setting, and the details of the message.
+    """Yield (kind of problem, message details) for each value of the setting `key` that systemd rejects.
 
-    An empty text is accepted: it resets the setting.
+    An empty text is accepted, because it resets the setting.
     """
     for item in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(item, (Mapping, list, tuple)):
@@ -84,7 +85,7 @@ def _plain(item: Any) -> str:
 
 
 def _expected(key: str, text: str) -> str | None:
-    """Return what systemd expects instead of a value, None if it accepts the value."""
+    """Return a description of the values that systemd accepts for the setting `key`; None if it accepts `text`."""
     form: str | None = None
     if key in NUMBERS:
         least, most = NUMBERS[key]
@@ -118,6 +119,9 @@ def _expected(key: str, text: str) -> str | None:
 
 
 def _processors(key: str, text: str) -> bool:
-    """Tell whether a list has numbers and ranges, separated by any number of spaces and commas."""
+    """Tell whether `text` is a list of processors, as "0-3,8", for the setting `key`.
+
+    Commas and blanks separate the entries.
+    """
     ranges = [re.fullmatch(r"(\d+)(?:-(\d+))?", item) for item in re.split(r"[,\s]+", text) if item]
     return bool(text == CPUS[key]) or all(match and int(match[1]) <= int(match[2] or match[1]) for match in ranges)

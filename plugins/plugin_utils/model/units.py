@@ -1,4 +1,4 @@
-"""Rules on timeouts and log levels, and on sections and secrets in drop-ins of systemd units."""
+"""Rules on timeouts and log levels of services, and on sections and secrets in drop-ins of systemd units."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ STOP_TIMEOUT_SHORT = ProblemKind(
 
 
 def timeouts(model: Model) -> Iterator[Problem]:
-    """Timeouts are at least one second, and a broker has time to move its leaders."""
+    """Yield a problem for each stop or restart timeout below 1 second.
+
+    Also yield a warning if it is too short for a broker to move its leaders.
+    """
     for machine in model.functional:
         for function in model.functions_of(machine):
             for name in (f"{function.prefix}_stop_timeout", f"{function.prefix}_restart_timeout"):
@@ -63,7 +66,7 @@ TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="these are seconds: {hours} ho
 
 
 def milliseconds(model: Model) -> Iterator[Problem]:
-    """Timeouts in seconds were not written in milliseconds: none is a day long, or 100 times the default."""
+    """Yield a warning for each timeout in seconds that was probably written in milliseconds, because it is so long."""
     for machine in model.functional:
         names = [f"{function.prefix}_{wait}_timeout" for function in model.functions_of(machine) for wait in WAITS]
         for name in (name for name in names if name in model.defaults):
@@ -78,7 +81,10 @@ LOG_LEVEL_TYPO = LOG_LEVEL.variant(advice="did you mean {near}?")
 
 
 def log_levels(model: Model) -> Iterator[Problem]:
-    """Log levels are known: the products read another one as INFO, or log everything, without an error."""
+    """Yield a problem for each unknown log level in *_log_levels.
+
+    The products would use INFO instead, or log everything, without an error.
+    """
     for machine in model.functional:
         for function in model.functions_of(machine):
             name = f"{function.prefix}_log_levels"
@@ -97,7 +103,7 @@ UNIT_SECRET = ProblemKind(
 
 
 def secrets(model: Model) -> Iterator[Problem]:
-    """No unit contains a secret: systemctl and diffs show it to every user."""
+    """Yield a problem for each secret in a drop-in of a systemd unit, which every user of the host can read."""
     for machine in model.functional:
         for name, settings in overrides(machine):
             for place, text in _settings(settings):
@@ -117,7 +123,7 @@ SECTION_UNKNOWN_TYPO = SECTION_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def sections(model: Model) -> Iterator[Problem]:
-    """Settings of a drop-in are in sections that systemd knows."""
+    """Yield a problem for each section in a drop-in of a systemd unit that systemd does not know."""
     for machine in model.functional:
         for name, drop_in in overrides(machine):
             for section, settings in drop_in.items():
@@ -130,7 +136,7 @@ def sections(model: Model) -> Iterator[Problem]:
 
 
 def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each text of a drop-in with its place."""
+    """Yield (place, text) for each text in a drop-in; a place is [Service][Environment]."""
     for section, settings in overrides.items():
         for key, value in settings.items() if isinstance(settings, Mapping) else ():
             for text in value if isinstance(value, (list, tuple)) else [value]:
@@ -139,7 +145,10 @@ def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _secrets(place: str, text: str) -> Iterator[str]:
-    """Yield the names of secrets in a text, such as `Environment=A_SECRET=x` and `ExecStart=/x --token=y`."""
+    """Yield the names of the secrets in a text, as A_SECRET in "A_SECRET=x" and --token in "/x --token=y".
+
+    `place` is the setting with this text, as [Service][Environment].
+    """
     if place.endswith("[SetCredential]"):
         yield text.partition(":")[0]
     if ENVIRONMENT.fullmatch(text.strip().strip("\"'")):

@@ -1,4 +1,4 @@
-"""Values of inventories: reads numbers written as text, dicts and lists that may be something else."""
+"""Reads values of inventories, where numbers may be text, and where lists and dicts may be of another type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WILDCARDS = ("0.0.0.0", "::", "")
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number, also from text; None for anything else."""
+    """Return a whole number, which may be written as text; None for any other value."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -26,10 +26,10 @@ def whole(value: Any) -> int | None:
 
 
 def seconds(value: Any) -> str | None:
-    """Return a duration, as 7d, if a number of milliseconds was probably written in seconds; else None.
+    """Return a number of milliseconds as a duration in seconds, as "7d", if it was probably written in seconds.
 
-    That is if the number is less than an hour in milliseconds, a whole number of hours in seconds, and no whole number
-    of minutes in milliseconds.
+    Else return None. Such a number is less than an hour as milliseconds, a whole number of hours as seconds, and not a
+    whole number of minutes as milliseconds.
     """
     number = whole(value)
     if number is None or not 0 < number < 3_600_000 or number % 3600 or not number % 60_000:
@@ -38,12 +38,15 @@ def seconds(value: Any) -> str | None:
 
 
 def tiny(value: Any) -> bool:
-    """Tell whether a number of milliseconds is positive and less than a second."""
+    """Tell whether a number of milliseconds is more than 0 and less than a second."""
     return 0 < (whole(value) or 0) < 1000
 
 
 def in_seconds(name: str, number: int | None, default: Any) -> bool:
-    """Tell whether a number of milliseconds is about the default in seconds, and was probably written in seconds."""
+    """Tell whether the number of a property in milliseconds was probably written in seconds.
+
+    This is so if the number in seconds is near the property's default.
+    """
     plain = name.endswith(".ms") and number is not None and number % 60_000 != 0
     return (
         plain
@@ -54,7 +57,7 @@ def in_seconds(name: str, number: int | None, default: Any) -> bool:
 
 
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
-    """Return a network; None if the value is not a network."""
+    """Return a value such as 198.51.100.0/24 as a network object; None if it is not a network."""
     try:
         return ip_network(str(value))
     except ValueError:
@@ -79,36 +82,36 @@ def v6(value: Any) -> bool:
 
 
 def inside(address: Any, network: Any) -> bool:
-    """Tell whether an address is in a network; False for a name."""
+    """Tell whether an address is in a network; False if it is a name or if the network is invalid."""
     parsed = subnet(network)
     return parsed is not None and is_address(address) and ip_address(str(address)) in parsed
 
 
 def plain_path(path: str) -> str:
-    """Return a path in a normal form, in which paths can be compared."""
+    """Return a path without double and trailing slashes, so that equal paths are equal texts."""
     return str(PurePosixPath(re.sub("^//+", "/", path)))
 
 
 @lru_cache(maxsize=1024)  # hosts have the same paths
 def below(path: str, *folders: str) -> str | None:
-    """Return the first of the folders that a path is in or equals; None if there is none."""
+    """Return the first of `folders` that contains the path or equals it; None if there is none."""
     parts = PurePosixPath(plain_path(path))
     return next((name for name in folders if PurePosixPath(plain_path(name)) in (parts, *parts.parents)), None)
 
 
 def members(value: Any) -> list[int | None]:
-    """Return the ids of a group, from a list or from ZooKeeper's notation (1:2:3)."""
+    """Return the server ids in a ZooKeeper group, a list or a text like 1:2:3; None for an invalid id."""
     items = str(value).split(":") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
     return [whole(item) for item in items]
 
 
 def as_written(settings: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return properties with each list as the text in the file."""
+    """Return the properties with each list converted to the text that a properties file contains."""
     return {name: text_of(value) if isinstance(value, (list, tuple)) else value for name, value in settings.items()}
 
 
 def holders(pairs: Iterator[tuple[Any, str]]) -> dict[Any, list[str]]:
-    """Return {value: places} of the values that are in more than one place; `pairs` are values with their places."""
+    """Return {value: places} of the values that are in several places; `pairs` are (value, place)."""
     places_of: dict[Any, list[str]] = {}
     for value, place in pairs:
         places_of.setdefault(value, []).append(place)
@@ -117,43 +120,46 @@ def holders(pairs: Iterator[tuple[Any, str]]) -> dict[Any, list[str]]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one host: role inputs and variables of the site, with their defaults.
+    """The values of the variables of one host, with defaults.
 
-    An input that is not set, or could not be computed, is absent.
+    A variable that is not set, or whose value could not be computed, is missing in `values`.
     """
 
     values: Mapping[str, Any]
     defaults: Mapping[str, Any]
 
     def get(self, name: str) -> Any:
-        """Return an input, else its default, else None."""
+        """Return the value of a variable, or its default if it is not set or null, or None."""
         value = self.values.get(name)
         return self.defaults.get(name) if value is None else value
 
     def mapping(self, name: str) -> Mapping[Any, Any]:
-        """Return an input that is a dict; {} if it is not (reported with the role's inputs)."""
+        """Return a variable that is a dict; {} if it is another type, which another rule reports."""
         value = self.get(name)
         return value if isinstance(value, Mapping) else {}
 
     def sequence(self, name: str) -> Sequence[Any]:
-        """Return an input that is a list; [] if it is not (reported with the role's inputs)."""
+        """Return a variable that is a list; [] if it is another type, which another rule reports."""
         value = self.get(name)
         return value if isinstance(value, Sequence) and not isinstance(value, str) else []
 
     def entries(self, name: str) -> list[Mapping[str, Any]]:
-        """Return the dicts of a list."""
+        """Return those entries of a variable with a list that are dicts."""
         return [item for item in self.sequence(name) if isinstance(item, Mapping)]
 
     def whole(self, name: str) -> int | None:
-        """Return an input that is a whole number, also from text; None if it is not."""
+        """Return a variable as a whole number, which may be written as text; None if it is not one."""
         return whole(self.get(name))
 
     def text(self, name: str) -> str | None:
-        """Return an input as text; None if it is not set."""
+        """Return a variable as text; None if it is neither set nor has a default."""
         value = self.get(name)
         return None if value is None else str(value)
 
     def on(self, name: str) -> bool:
-        """Tell whether a boolean is true, also as text, as -e passes it."""
+        """Tell whether a boolean variable is true.
+
+        It may be a text such as "yes", as `ansible-playbook -e` passes values.
+        """
         value = self.get(name)
         return bool(switch(value)) if isinstance(value, str) else bool(value)

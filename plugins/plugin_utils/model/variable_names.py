@@ -1,4 +1,4 @@
-"""Rules on variables: names that begin like a role's are its inputs, secrets are not common defaults."""
+"""Rules on variables: misspelt names, wrong types, null values, replaced lists and well-known passwords."""
 
 from __future__ import annotations
 
@@ -75,9 +75,10 @@ VARIABLE_SUSPECT = ProblemKind(
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """A variable that begins with a role's name is one of its inputs; a typo of a known name is suspect.
+    """Yield a problem for each variable that begins like a role's, but is not an input of the role.
 
-    preflight/unused_variables.py then drops those that a template of the site reads.
+    Also yield one for each that looks like a typo of a known variable. preflight/unused_variables.py then drops the
+    problems of variables that a template of the site uses.
     """
     everywhere, meant = project_variables() | OF_PLAYBOOKS, cache(partial(_meant, model, *_parted(model)))
     for host, own_names in model.names.items():
@@ -98,13 +99,16 @@ def names(model: Model) -> Iterator[Problem]:
 
 
 def _parted(model: Model) -> tuple[list[str], list[str]]:
-    """Return the variables that belong to no role, and the inputs of roles."""
+    """Return (variables that belong to no role, inputs of roles), both sorted."""
     inputs = {word for word in model.known if _prefixed(model, word)}
     return sorted(model.known - inputs), sorted(inputs)
 
 
 def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str) -> str | None:
-    """Return the known variable that a name is probably a typo of."""
+    """Return the known variable that `name` is probably a typo of; None if there is none.
+
+    `words` are the known variables that belong to no role, `inputs` those of roles.
+    """
     plain = _plain(name)
     if plain in model.known:
         return plain
@@ -116,25 +120,25 @@ def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str)
 
 
 def _numbered(name: str, near: str) -> bool:
-    """Tell whether two names differ in a digit, as kafka2_heap: a digit is rarely a typo of a letter."""
+    """Tell whether the first words of two names differ in a digit, as kafka2_heap: this is rarely a typo."""
     own, meant = (re.findall(r"\d", text.partition("_")[0]) for text in (name, near))
     return "_" in name and own != meant
 
 
 def _one_letter(word: str, meant: str) -> bool:
-    """Tell whether one letter is too many, too few or different: in zookeper, and not in postgres, another word."""
+    """Tell whether two words differ by at most one letter, as zookeper and zookeeper."""
     begin = _shared(word, meant)
     end = _shared(word[begin:][::-1], meant[begin:][::-1])
     return max(len(word), len(meant)) - begin - end <= 1
 
 
 def _shared(word: str, other: str) -> int:
-    """Return the length of the common beginning."""
+    """Return the length of the common beginning of two words."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
 
 
 def _plain(name: str) -> str:
-    """Return a name in the notation of Ansible: kafka_config for kafka-config and kafkaConfig."""
+    """Return a name as Ansible writes variables, as kafka_config for kafka-config and kafkaConfig."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
 
 
@@ -143,7 +147,7 @@ def _prefixed(model: Model, name: str) -> bool:
 
 
 def types(model: Model) -> Iterator[Problem]:
-    """Every value is of the type that its role declares."""
+    """Yield the problems of all values that are not of the type that their role declares."""
     yield from model.mistyped
 
 
@@ -154,7 +158,10 @@ INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, 
 
 
 def mistyped(host: str, fault: Fault) -> Problem:
-    """Return the problem of a value of another type; the value is shown unless the variable's name is a secret's."""
+    """Return the problem of a value that is not of its declared type.
+
+    The message does not show the value if the variable may be a secret.
+    """
     variable, value = fault.place, fault.value
     base = re.split(r"[.[]", variable)[0]
     hidden = value is None or base == "vault" or is_secret(variable.rpartition(".")[2], str(value))
@@ -181,7 +188,10 @@ VALUE_NONE_LIST = VALUE_NONE_NULL.variant(advice="set a value, or {empty} for no
 
 
 def nothing(host: str, values: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield null and empty values: null is not the default, and templates would write None."""
+    """Yield a problem for each variable of a host that is null or empty, although it needs a value.
+
+    Null does not mean the default: templates would write None. `options` is {variable: its argument spec}.
+    """
     for name, value in values.items():
         option = options.get(name, {})
         kind = str(option.get("type") or "str")
@@ -206,7 +216,10 @@ LIST_REPLACED = ProblemKind(
 
 
 def lists(model: Model) -> Iterator[Problem]:
-    """A list that the site sets contains the site's additional entries: the wiring adds them only to its own list."""
+    """Yield a problem for each list that a site sets and that so loses the site's additional entries.
+
+    Additional entries, as in site_listeners, are added only to the default of the list, as kafka_listeners.
+    """
     for machine in model.functional:
         for additional, name in BESIDES.items():
             present = {_identity(entry) for entry in machine.inputs.entries(name)}
@@ -217,7 +230,7 @@ def lists(model: Model) -> Iterator[Problem]:
 
 
 def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys that identify an entry, as text."""
+    """Return the name, port and path of an entry, which identify it, as text."""
     return tuple(str(entry.get(key)) for key in ("name", "port", "path"))
 
 
@@ -229,7 +242,7 @@ SECRET_DEFAULT = ProblemKind(
 
 
 def secrets(model: Model) -> Iterator[Problem]:
-    """No secret is a well-known default; the value is never shown."""
+    """Yield a problem for each password that is a well-known default; messages do not show the password."""
     seen: dict[str, tuple[Any, list[tuple[str, str]]]] = {}  # most hosts have the same values
     for host, values in model.hosts.items():
         vault = {secret for _, secret in texts("vault", values.get("vault")) if _guessable(secret)}
@@ -247,6 +260,6 @@ def _guessable(text: str) -> bool:
 
 
 def _inner(text: str) -> str:
-    """Return the password of a login, or the text itself."""
+    """Return the password inside the text of a login (password="..."), or else the text itself."""
     match = "password" in text and re.search(r"password\s*=\s*[\"']([^\"']*)", text)
     return match.group(1) if match else text
