@@ -21,17 +21,17 @@ HOST_INPUTS = ("users",)
 
 
 class ActionModule(ActionBase):
-    """Runs in the process of Ansible itself: no secret is in a module or on a command line."""
+    """Runs in Ansible's own process on the control node: no secret is sent to a module or put on a command line."""
 
     _requires_connection = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with all problems at once.
+        """Check the certificates of all hosts, and write them if no host has a problem; else fail with all problems.
 
-        Options are the inputs of the role pki without their prefix (roles/pki/README.md), for this host. With the
-        option `hosts` the inputs of these hosts are read from the inventory, and the result has their results by name
-        in `hosts`. `ports` is the result of tls_served.
+        The options are the inputs of the role pki without their prefix (roles/pki/README.md), for this host. With the
+        option `hosts`, the inputs of these hosts are read from the inventory, and the key `hosts` of the result is
+        {host: its result}. The option `ports` is the result of the module tls_served.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -56,7 +56,10 @@ class ActionModule(ActionBase):
         return self._result(hosts_done, errors)
 
     def _check_then_write(self, settings: Mapping[str, Mapping[str, Any]]) -> tuple[list[Pki], list[Problem]]:
-        """Check all hosts, then write files if no host has a problem. Raises OSError."""
+        """Check all hosts, then write files if no host has a problem; return the hosts and their problems.
+
+        `settings` is {host: inputs of the role pki}. Raises OSError if a file cannot be read or written.
+        """
         hosts = self._converge(settings, check_mode=True)
         errors = _errors(hosts)
         if not errors and not self._task.check_mode and any(pki.changes for pki in hosts):
@@ -69,7 +72,10 @@ class ActionModule(ActionBase):
         return hosts, errors
 
     def _result(self, hosts: list[Pki], errors: list[Problem]) -> dict[str, Any]:
-        """Return the result of the task; without the option `hosts`, that of the only host itself."""
+        """Return the result of the task, failed if there are `errors` and the option `fail` is on.
+
+        With the option `hosts` it has the result of each host; without, that of the only host itself.
+        """
         fail = bool(self._task.args.get("fail", True))
         changes = [change for pki in hosts for change in pki.changes]
         diffs = [diff for pki in hosts for diff in pki.diffs]
@@ -96,7 +102,10 @@ class ActionModule(ActionBase):
     def _converge(
         self, settings: Mapping[str, Mapping[str, Any]], check_mode: bool, requests: bool = False
     ) -> list[Pki]:
-        """Converge all hosts, one after the other. Raises OSError."""
+        """Create the certificates of all hosts, one after the other, or only check them; return the hosts.
+
+        With `requests`, requests to an outside CA are written. Raises OSError if a file cannot be read or written.
+        """
         previous = None
         ports = self._task.args.get("ports") or []
         hosts = []
@@ -108,9 +117,9 @@ class ActionModule(ActionBase):
 
     @staticmethod
     def _inputs(hostvars: Mapping[str, Any], hosts: list[str], own: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the role's inputs of each host from the inventory, without their prefix.
+        """Return {host: inputs of the role pki from the inventory, without their prefix}.
 
-        The options of the task (`own`) override them.
+        `own` are the options of the task, which override them.
         """
         names = [name for name in argument_spec("pki") if name.removeprefix("pki_") not in HOST_INPUTS]
         inputs: dict[str, dict[str, Any]] = {}

@@ -26,12 +26,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import lin
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, with the registered answers of host_probe, kafka_cluster and others."""
+    """Runs once, on the control node, and uses the results that host_probe, kafka_cluster and others registered."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Print the page. Option `registers` names the variables that hold the answers, by kind of answer."""
+        """Print the page; fail if it lists a problem.
+
+        The option `registers` is {kind of answer: variable with the answers}.
+        """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
@@ -77,13 +80,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether the admin host was not reached, unless it is already `named` as a host that does not answer."""
+    """Tell whether the admin host could not be reached, and still has to be reported.
+
+    `named` are the hosts that are reported as unreachable already. `answers` is {kind of answer: answers}; all but
+    `probe` come from the admin host.
+    """
     asked = (answer for name, found in answers.items() if name != "probe" for answer in found)
     return admin not in named and any(answer.get("unreachable") for answer in asked)
 
 
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a probe with the mode of the host's ZooKeeper server, and the leader's number of undeclared servers."""
+    """Return a host's probe with the mode of its ZooKeeper server, as `leader`, from the answers `asked`.
+
+    The probe of the leader also gets the number of servers that the inventory does not declare, all others 0.
+    """
     mode = asked.get("modes", {}).get(host, "not asked")
     return {
         **probe,
@@ -96,13 +106,13 @@ def rendered(
     task_vars: Mapping[str, Any],
     answers: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
 ) -> tuple[str, list[str]]:
-    """Return the page as text, or as JSON with check_output=json, and its problems."""
+    """Return the page, as text or with check_output=json as JSON, and the problems that it lists."""
     text, problems = page(*answers)
     return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:
-    """Return the facts of the inventory with which the page compares the answers of a host."""
+    """Return what the inventory declares of a host: functions, disks, listeners, id and rack. The page compares it."""
     facts: dict[str, Any] = {**NOTHING, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
     facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]

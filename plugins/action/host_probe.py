@@ -1,4 +1,4 @@
-"""Runs the module host_probe, and adds what only the control node knows: when it asked, and its own address."""
+"""Runs the module host_probe, and adds when the control node called it, and the control node's addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 
 
 def source(address: str) -> str:
-    """Return the address from which this machine reaches another one, '' without a route; nothing is sent."""
+    """Return the address with which this machine would reach `address`; '' if there is no route.
+
+    Nothing is sent.
+    """
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as unsent:
         try:
             unsent.connect((address, 9))
@@ -22,10 +25,13 @@ def source(address: str) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Adds `asked`, the time of the control node before and after the call, and `control_node`, its addresses."""
+    """Adds to `probe`: `asked`, the times on the control node before and after the call (s since 1970).
+
+    It also adds `control_node`, {address of the host: address of the control node for it}.
+    """
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result."""
+        """Run the module, and return its result with the additional keys in `probe`."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         before = time.time()
         result |= self._execute_module(task_vars=task_vars)

@@ -14,7 +14,10 @@ VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 
 
 def waited_for(options: Mapping[str, Any]) -> str:
-    """Return what a call may wait for: its `units`, each `{name, state}`, or files if there are none."""
+    """Return what a call may wait for, as `systemd restarts a.service, b.service`; `files` without units.
+
+    `options` are those of the module; each of its `units` has a name and a state.
+    """
     verbs: dict[str, list[str]] = {}
     for unit in options.get("units") or []:
         verbs.setdefault(VERBS.get(str(unit.get("state")), "starts"), []).append(str(unit.get("name")))
@@ -22,6 +25,6 @@ def waited_for(options: Mapping[str, Any]) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Has the options and the result of the module."""
+    """Takes the options of the module of the same name, and returns its result."""
 
     run = run_reporting(waited_for)

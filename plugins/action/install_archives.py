@@ -1,4 +1,4 @@
-"""Sends archives that a host does not have: verified on the control node, unpacked by the module of the same name."""
+"""Sends archives to a host that does not have them: checks them on the control node; the module unpacks them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import Arc
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Sends only the archives that the host does not have; `installed` is {directory: SHA-512} of an earlier probe."""
+    """Sends only the archives that the host does not have.
+
+    The option `installed` is {directory: SHA-512 of the archive unpacked there}, from an earlier host_probe.
+    """
 
     TRANSFERS_FILES = True
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result; changed if an archive was unpacked."""
+        """Return the result of the module; `changed` if an archive was unpacked, or in check mode if it would be."""
         super().run(tmp, task_vars)
         archives = [dict(archive) for archive in self._task.args["archives"]]
         try:
@@ -38,7 +41,10 @@ class ActionModule(OnceForEachTask, ActionBase):
     def send(
         self, archives: list[dict[str, Any]], missing: set[str], task_vars: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Upload the missing archives, and run the module to unpack them."""
+        """Upload the archives whose `dest` is in `missing`, run the module to unpack them, and return its result.
+
+        Raises ArchiveError if an archive is missing on the control node, or has another checksum.
+        """
         folder = self._make_tmp_path()
         try:
             for number, archive in enumerate(archives):

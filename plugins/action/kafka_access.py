@@ -6,4 +6,4 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import A
 
 
 class ActionModule(AsksKafka):
-    """Has the options and the result of the module."""
+    """Takes the options of the module of the same name, and returns its result."""

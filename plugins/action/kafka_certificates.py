@@ -1,4 +1,4 @@
-"""Runs the module kafka_certificates, and reports every 10 s that it waits."""
+"""Runs the module kafka_certificates, and reports every 10 s what it waits for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(ActionBase):
-    """Has the options and the result of the module."""
+    """Takes the options of the module of the same name, and returns its result."""
 
     run = run_reporting(lambda _: "until every listener serves what is on its disk")

@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(AsksKafka):
-    """Has the options and the result of the module."""
+    """Takes the options of the module of the same name, and returns its result."""
 
     run = run_in_parts

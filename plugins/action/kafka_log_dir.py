@@ -1,4 +1,4 @@
-"""Run the module kafka_log_dir: print the plan before anything is changed, then progress every 10 s."""
+"""Runs the module kafka_log_dir: prints the plan before anything is changed, then the progress every 10 s."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(AsksKafka):
-    """The module's options and answer are this action's."""
+    """Takes the options of the module of the same name, and returns its result."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's answer, with the plan that was printed."""
+        """Run the module, print its plan and progress, and return its result with the plan that was printed."""
         return run_with_plan(self, task_vars)

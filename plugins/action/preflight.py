@@ -1,4 +1,4 @@
-"""Reports all problems of the inventory, then of the hosts, before anything is changed."""
+"""Reports all problems of the inventory, or of the hosts, before a run changes anything."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ SURVIVAL = ("failure", "quorum", "writable", "zero_loss", "who")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, for all hosts of the inventory, also with --limit."""
+    """Runs once, on the control node, for all hosts of the inventory, even if --limit names only some."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with all problems at once.
+        """Check the inventory, or with the option `register` the hosts; fail with all problems at once.
 
-        The option `register` (the variable with the host_probe result of each host) selects the second phase. If there
-        is no error and `changes` is on, the hosts are locked until the run ends.
+        `register` names the variable with each host's result of host_probe. If the inventory has no error and the
+        option `changes` is on, the hosts are locked until the run ends.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -84,13 +84,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         return {"changed": False, "msg": f"{what}, no mistake found", **questions}
 
     def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
-        """Tell whether the following plays change hosts."""
+        """Tell whether the following plays change hosts: `changes` is on, without --check and --tags preflight."""
         changes = boolean(self._task.args.get("changes", False))
         return changes and not self._task.check_mode and not only_preflight(task_vars.get("ansible_run_tags", ()))
 
 
 def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of host_probe that come from the model: peers and paths of java, by host."""
+    """Return two options of host_probe for each host: {peers: {host: peers}, java: {host: paths of java}}."""
     return {
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},
@@ -98,5 +98,8 @@ def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
 
 
 def addresses(model: Model) -> dict[str, str]:
-    """Return the client address of each host: it identifies the host for runs of any checkout or inventory."""
+    """Return {host: its client address}.
+
+    The locks of hosts use it, since it is the same for runs of any checkout or inventory.
+    """
     return {machine.name: str(machine.address("client")) for machine in model.functional}

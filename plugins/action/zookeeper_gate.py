@@ -1,4 +1,4 @@
-"""Runs the module zookeeper_gate, and reports every 10 s what keeps the gate closed."""
+"""Runs the module zookeeper_gate, and reports every 10 s why servers may not stop yet."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(RunsHere):
-    """Has the options and the result of the module."""
+    """Takes the options of the module of the same name, and returns its result."""
 
     run = run_in_parts

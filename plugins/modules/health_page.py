@@ -1,4 +1,4 @@
-"""The documentation of the action of the same name; nothing is sent to a host."""
+"""Documents the action health_page, which does the work on the control node; no module is sent to a host."""
 
 from __future__ import annotations
 

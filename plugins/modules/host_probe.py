@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Reads the facts of a host that preflight and check need, in one call."""
+"""Reads the facts about a host that preflight and check.yml need, in one call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges the nft tables, users, directories, files, links, kernel settings and units of one role in one call."""
+"""Makes the files, users, units and other parts of a host match what one role declares, in one call."""
 
 from __future__ import annotations
 
@@ -223,7 +223,10 @@ OWNED: dict[str, Any] = {
 
 
 def listing(options: dict[str, Any], **rules: Any) -> dict[str, Any]:
-    """Return the spec of a list of dicts; `rules` are rules between options of an entry, as required_if."""
+    """Return the argument spec of a list of dicts with these options.
+
+    `rules` are rules between the options of an entry, as required_if.
+    """
     return {"type": "list", "elements": "dict", "default": [], "options": options, **rules}
 
 
@@ -280,7 +283,10 @@ SPEC = {
 
 
 def refuse(msg: str, **more: Any) -> None:
-    """Replace fail_json in the primitives of AnsibleModule, so that main also returns the changes made before."""
+    """Raise StateError with the message of fail_json, which this function replaces in the AnsibleModule.
+
+    So main() can fail with the changes that were made before.
+    """
     raise StateError(": ".join(str(part) for part in (more.get("path"), msg, more.get("details")) if part))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Unpacks archives on a host; the action of the same name sends them from the control node."""
+"""Unpacks archives on a host; the action install_archives has sent them from the control node."""
 
 from __future__ import annotations
 
@@ -91,7 +91,11 @@ def digest(path: str) -> str:
 
 
 def unpack(uploaded: str, name: str, dest: str) -> None:
-    """Unpack an uploaded file beside `dest`."""
+    """Unpack an uploaded archive to `DEST.new`, without its top directory; copy a file that is no tar archive.
+
+    `name` is its file name on the control node. Raises ValueError if a member is a device, or would be outside of
+    `dest`.
+    """
     new = f"{dest}.new"
     shutil.rmtree(new, ignore_errors=True)
     os.makedirs(new, mode=0o755)
@@ -121,7 +125,10 @@ def unpack(uploaded: str, name: str, dest: str) -> None:
 
 
 def put(unpacked: Mapping[str, str]) -> None:
-    """Rename each unpacked directory to its `dest`, so that it is complete or missing; checksums by `dest`."""
+    """Replace each `dest` by its unpacked directory `DEST.new`; `unpacked` is {dest: SHA-512 of the archive}.
+
+    A rename makes each of them complete or absent, even after a power cut.
+    """
     if unpacked:
         os.sync()  # otherwise, after a power cut, the marker could be on the disk while files are empty
     for dest, checksum in unpacked.items():

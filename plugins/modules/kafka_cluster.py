@@ -209,7 +209,10 @@ copies_throttled:
 
 
 def back(module: AnsibleModule, cluster: Cluster) -> None:
-    """Wait until the cluster is as healthy as before; ends the module."""
+    """Wait until the brokers in `returned` are back and the cluster is as healthy as `before`; end the module.
+
+    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    """
     expected, returned, seconds = (module.params[name] for name in ("brokers", "returned", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
     patience = Patience(seconds, min(SAME, seconds / 2), part, at_last=True)
@@ -229,7 +232,7 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
 
 
 def described(state: State, problems: list[str], expected: Sequence[int] = ()) -> dict[str, Any]:
-    """Return a state as the result of the module."""
+    """Return a state as the result of the module; `expected` are the declared brokers, and others are `undeclared`."""
     return {
         "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
         "controller": state.controller,
@@ -246,7 +249,10 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
 
 
 def throttled(cluster: Cluster, state: State) -> dict[str, str]:
-    """Return throttles of replication although nothing is moved; a broker without an answer is reported elsewhere."""
+    """Return {broker: throttle of replication} of throttles that remain although nothing is moved.
+
+    Returns {} if a broker does not answer, which the module reports elsewhere.
+    """
     try:
         rates = left_behind(next(iter(cluster.clients.values())), state.brokers)
     except AdminError:
@@ -255,7 +261,10 @@ def throttled(cluster: Cluster, state: State) -> dict[str, str]:
 
 
 def look(module: AnsibleModule, cluster: Cluster) -> None:
-    """Wait until the cluster is healthy, and describe it; ends the module."""
+    """Wait until the cluster is healthy, and end the module with a description of the cluster.
+
+    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    """
     sick = module.params["sick"]
     wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
     state, problems = cluster.wait(module.params["brokers"], wait.part, sick, partial(confirmed, cluster))

@@ -214,7 +214,7 @@ opened:
 
 
 def rules(module: AnsibleModule) -> Rules:
-    """Return the operator's options of the gate."""
+    """Return the module's options margin, accepts, racks and together, which decide how many brokers may stop."""
     racks, together = (
         {int(broker): str(rack or "") or None for broker, rack in (module.params[name] or {}).items()}
         for name in ("racks", "together")
@@ -224,7 +224,7 @@ def rules(module: AnsibleModule) -> Rules:
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
-    """End the module with the order in which brokers are restarted."""
+    """End the module with the order in which the brokers in the option `stop` are restarted, as `batches`."""
     stop, seconds = module.params["stop"], module.params["timeout"]
     patience = Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"]))
     verdict, found = restart_waits.before_order(
@@ -249,7 +249,11 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 
 
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **result: Any) -> list[int]:
-    """Return the brokers that are to stop next if they may stop now, so that no other call is needed."""
+    """Return `stop`, the next brokers to stop, if they may stop now; otherwise [].
+
+    A result that is not empty saves a call of the module. Fails the module with `result` if no broker reports the
+    settings of topics.
+    """
     try:
         return restart_waits.at_once(
             cluster.state,
@@ -263,20 +267,23 @@ def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **resul
 
 
 def refuse(module: AnsibleModule, reasons: Sequence[Block]) -> None:
-    """Fail the module, since waiting would not open the gate."""
+    """Fail the module with reasons that waiting would not remove."""
     lines = "".join(f"\n- {text}" for text in dict.fromkeys(map(str, reasons)))
     module.fail_json(msg=f"the gate stays closed, and waiting would not open it; {stopped(module).lower()}:{lines}")
 
 
 def stopped(module: AnsibleModule) -> str:
-    """Return which brokers this run has stopped, as a sentence."""
+    """Return a sentence that names the brokers in the option `stopped`, which this run has stopped, for messages."""
     ids = module.params["stopped"]
     who = f"broker{'s' if ids[1:] else ''} {', '.join(map(str, ids))}"
     return f"This run has stopped {who}, which start.yml starts again; no other" if ids else "No broker was stopped"
 
 
 def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> None:
-    """End the module with the result of a wait."""
+    """End the module with the result of a wait; once restarted brokers are back, elect them and check the next brokers.
+
+    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    """
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
         module.exit_json(changed=bool(elections.moved), waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
@@ -313,12 +320,18 @@ def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> Non
 
 
 def elects(module: AnsibleModule) -> bool:
-    """Tell whether the preferred leaders of the brokers that are back are to be elected."""
+    """Tell whether the module is to elect the preferred leaders after restarted brokers are back.
+
+    It depends on the option `prefer`, and is never done in check mode.
+    """
     return bool(module.params["prefer"] and module.params["question"] == "back" and not module.check_mode)
 
 
 def ask(module: AnsibleModule, elections: Elections) -> Verdict:
-    """Wait as the question requires, and return the result."""
+    """Wait as the option `question` requires, and return the verdict: may_stop, back or started.
+
+    `may_stop` waits until the brokers in `stop` may stop, the others until these brokers are back.
+    """
     cluster, part = elections.cluster, Part(module.params["pause"], **module.params["waited"])
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
     same, confirm = min(restart_waits.SAME, seconds / 2), partial(confirmed, cluster)

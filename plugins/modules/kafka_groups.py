@@ -126,7 +126,11 @@ GROUP: dict[str, Any] = {
 
 
 def ends_of(admin: Admin, group: dict[str, Any], found: Group, partitions: dict[str, int]) -> Ends:
-    """Return the ends of the partitions to reset, except partitions that do not exist, which are rejected later."""
+    """Return the ends of the partitions that an entry of the option `groups` resets.
+
+    Partitions that do not exist are left out here; the plan rejects them. `partitions` is {topic: number of
+    partitions}.
+    """
     existing = [place for place in places(group, found, partitions) if place[1] < partitions.get(place[0], 0)]
     at = group["timestamp"]
     return asked.ends(admin, existing, milliseconds(at) if at is not None else None)

@@ -95,7 +95,7 @@ quotas:
 
 
 def of_brokers(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
-    """Return the registered brokers."""
+    """Return the registered brokers, as dicts {id, host, port, rack}."""
     racks = topics.racks(admin, metadata.brokers)
     return [
         {"id": one, "host": host, "port": port, "rack": racks.get(one)}
@@ -104,7 +104,7 @@ def of_brokers(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
 
 
 def of_topics(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
-    """Return all topics, including internal ones."""
+    """Return all topics, also internal ones, as dicts {name, partitions, config}; `config` are their own settings."""
     settings = topics.describe(admin, "TOPIC", sorted(metadata.topics))
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in sorted(metadata.topics)}
     for one in metadata.partitions:
@@ -120,7 +120,7 @@ def of_topics(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
 
 
 def of_quotas(admin: Admin, _: Metadata) -> list[dict[str, Any]]:
-    """Return the quotas."""
+    """Return the quotas, as entries of kafka_quotas."""
     return export.quotas(quotas.found(admin))
 
 

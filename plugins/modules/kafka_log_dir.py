@@ -178,7 +178,7 @@ waiting:
 
 
 def request_of(module: KafkaModule) -> add_disk.Request:
-    """Return the request; fails the module if the rate is invalid."""
+    """Return the options as a request to add a new disk; fail the module if the option `rate` is invalid."""
     options = module.params
     paths = {os.path.normpath(path): facts for path, facts in options["mounts"].items()}
     meta = {os.path.normpath(path): facts for path, facts in options["meta_properties"].items()}
@@ -193,10 +193,11 @@ def request_of(module: KafkaModule) -> add_disk.Request:
 
 
 def answer(module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
+    """Return the plan, the progress, or the result, as the option `question` (begin, wait, cancel) requires.
 
-    `begin` and `cancel` hold the lock against runs of moves. `wait` needs no lock: by then the record is written, and a
-    run of either kind leaves the throttles that the other kind needs.
+    `begin` and `cancel` hold a lock, so that no run of reassign.yml is at work. `wait` needs no lock: by then the
+    record of the run is written, and a run of either kind leaves the throttles of the other one. Raises Refused if the
+    request is rejected, Unfinished if another run has ended this one, AdminError if the cluster does not answer.
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]
@@ -217,7 +218,11 @@ def answer(module: KafkaModule, request: add_disk.Request, admin: Admin, metadat
 def begin_or_cancel(
     module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata, path: Path
 ) -> dict[str, Any]:
-    """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
+    """Begin or cancel a run while the lock is held, and return the module's result; `path` is the record of the run.
+
+    Raises Refused if the request is rejected, Unfinished if a part was done, AdminError if the cluster does not answer,
+    OSError if the record is unreadable.
+    """
     begun = record.load(path)
     if module.params["question"] == "cancel":
         return add_disk.cancel(admin, begun, path, module.check_mode)

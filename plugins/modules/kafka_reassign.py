@@ -253,9 +253,10 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
+    """Take the lock of the record of runs, and return the plan, the progress, or the result of a run.
 
-    The lock is free between two parts of a run, so a part waits for another run that holds it.
+    The lock is free between two calls for one run, so a later call waits for another run that holds it. Raises Refused
+    if the request is rejected, Unfinished if a part was, AdminError if the cluster does not answer.
     """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
     wait = record.PATIENCE if module.params["waited"] else 0
@@ -264,7 +265,11 @@ def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metada
 
 
 def by_record(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
-    """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
+    """Begin or continue the run that the record at `path` describes, and return the module's result.
+
+    The caller holds the lock of the record. Raises Refused if the request is rejected, Unfinished if another run ended
+    this one, AdminError if the cluster does not answer, OSError if the record is unreadable.
+    """
     pause, waited = module.params["pause"], module.params["waited"]
     begun = record.load(path)
     if waited:
@@ -288,7 +293,12 @@ def by_record(module: KafkaModule, request: Request, admin: Admin, metadata: Met
 def between_disks(
     module: KafkaModule, request: Request, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
 ) -> dict[str, Any]:
-    """Return the same for moves between log dirs of a broker. Raises Refused, Unfinished, AdminError, OSError."""
+    """Begin a run that moves replicas between log dirs of a broker, and return the module's result.
+
+    `begun` is the record of an unfinished run, if there is one; `path` is its file. Raises Refused if the request is
+    rejected, Unfinished if a part was, AdminError if the cluster does not answer, OSError if the record cannot be
+    written.
+    """
     there = snapshot.at_controller(admin, metadata)
     planned = disks.prepare(request, there.brokers, there.topics, begun, admin)
     if planned:

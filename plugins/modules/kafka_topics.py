@@ -161,7 +161,7 @@ BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"typ
 
 
 def texts(config: dict[str, Any] | None) -> dict[str, Any]:
-    """Return settings as strings; values that are not single values stay, and are rejected later."""
+    """Return a topic's settings with their values as strings; lists, dicts and None stay, and are rejected later."""
     return {
         key: value if value is None or isinstance(value, (list, dict)) else str(value)
         for key, value in (config or {}).items()

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Reads which certificates ports serve, and which CAs they accept."""
+"""Reads which certificates TLS ports serve, and which CAs they accept."""
 
 from __future__ import annotations
 

@@ -137,7 +137,10 @@ SILENT = 12.0  # seconds: a leader counts a server that has disappeared for sync
 
 
 def healthy(module: AnsibleModule) -> dict[str, str]:
-    """Return the modes of a healthy ensemble; ends the module if it is not healthy, or not yet."""
+    """Wait until the ensemble is healthy, and return {server: its mode, as leader}.
+
+    Ends the module if the ensemble is not healthy in time, or with `waiting` if the wait continues in another call.
+    """
     seconds, servers, port, tls = (module.params[name] for name in ("timeout", "servers", "port", "tls"))
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("begun"))
     try:
@@ -164,13 +167,20 @@ def healthy(module: AnsibleModule) -> dict[str, str]:
 
 
 def undeclared(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
-    """Return the number of servers that the inventory does not declare, if `members` is set."""
+    """Return {undeclared: number of running servers that the inventory does not declare}.
+
+    Returns {} if the option `members`, the declared number of servers, is not set. `modes` is {server: mode}.
+    """
     servers, port, tls, members = (module.params[name] for name in ("servers", "port", "tls", "members"))
     return {} if members is None else {"undeclared": undeclared_servers(servers, port, tls, modes, members, SILENT)}
 
 
 def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
-    """Return when certificates are in use; ends the module if they are not, or not yet."""
+    """Wait until the ports in the option `served` serve the certificates on their disks; without the option, return.
+
+    Fails the module after the timeout, or ends it with `waiting` if the wait continues in another call. `modes` is for
+    the result.
+    """
     seconds, endpoints = module.params["timeout"], module.params["served"]
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("whole"))
     left = served.wait(endpoints, module.params["tls"], this.part) if endpoints else []

@@ -139,7 +139,7 @@ at:
 
 
 def voters(module: AnsibleModule) -> list[Voter]:
-    """Return the servers that vote."""
+    """Return the servers that vote (all but observers), each with its group and weight in a hierarchical quorum."""
     groups = {str(member): int(group) for group, members in module.params["groups"].items() for member in members}
     weights = {str(number): int(weight) for number, weight in module.params["weights"].items()}
     ids = {name: str(number) for name, number in module.params["ids"].items()}
@@ -151,13 +151,16 @@ def voters(module: AnsibleModule) -> list[Voter]:
 
 
 def stopped(module: AnsibleModule) -> str:
-    """Return which servers this run has stopped, as a sentence."""
+    """Return a sentence that names the servers in the option `stopped`, which this run has stopped, for messages."""
     names = ", ".join(module.params["stopped"])
     return f"This run has stopped {names}, which start.yml starts again; no other" if names else "No server was stopped"
 
 
 def answer(module: AnsibleModule, verdict: Verdict) -> None:
-    """End the module with the result of a wait."""
+    """End the module with the result of a wait.
+
+    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    """
     seconds, stop = module.params["timeout"], ", ".join(module.params["stop"])
     if verdict.rest and not verdict.go:
         module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
