@@ -1,4 +1,4 @@
-"""Prints one line at the end of a run: what it changed."""
+"""Prints one line at the end of a run: what the run changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CallbackModule(CallbackBase):
         self.closing = Closing()
 
     def note(self, result: Any) -> None:
-        """Record one result, except of tasks that run in check mode only."""
+        """Record the result of a task; a task with check_mode: true counts only if the whole run is a check."""
         if result._task.check_mode and not context.CLIARGS.get("check"):
             return
         self.closing.note(result._task.action, result._host.get_name(), result._result)
@@ -47,10 +47,10 @@ class CallbackModule(CallbackBase):
     v2_runner_on_ok = note
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Record what was changed before the task failed."""
+        """Record what a task changed before it failed."""
         self.note(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Print the line."""
+        """Print the line at the end of the run, if there is anything to report."""
         if line := self.closing.line(bool(context.CLIARGS.get("check")), {*stats.failures, *stats.dark}):
             self._display.display(line)

@@ -1,4 +1,4 @@
-"""Counts host-tasks (results of a task on a host, skipped ones included) by role, for the test of their budget."""
+"""Counts host-tasks (results of a task on a host, also skipped ones) by role, for a test that limits their number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ author: [Millrace developers]
 
 
 class CallbackModule(CallbackBase):
-    """Counts every result for the role that the playbook applied, also results of roles that this role imports."""
+    """Counts each result for the role that the playbook applied, even if that role imports another one."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -35,12 +35,12 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:
-        """Start at zero."""
+        """Start without counts."""
         super().__init__()
         self.counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def count(self, result: Any) -> None:
-        """Count one result."""
+        """Count one result for its role and host."""
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
@@ -52,9 +52,9 @@ class CallbackModule(CallbackBase):
     v2_runner_on_unreachable = count
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Count a failed result."""
+        """Count the result of a task that failed."""
         self.count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Write the counts."""
+        """Write the counts, {role: {host: number}}, as JSON to the file in MILLRACE_HOST_TASKS."""
         Path(os.environ["MILLRACE_HOST_TASKS"]).write_text(json.dumps(self.counts))

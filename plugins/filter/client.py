@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures i
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
-    """Return the properties of a Java client that logs in with SCRAM; the password may contain any character."""
+    """Return the properties of a Java client that logs in with SCRAM; any character is allowed in a password."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
     return {
         "sasl.mechanism": mechanism,
@@ -22,7 +22,10 @@ def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> d
 
 
 def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
-    """Return the login of a user of kafka_users, as a Java client's properties."""
+    """Return the properties with which a Java client logs in as the user `name` of kafka_users.
+
+    Raises AnsibleFilterError if no entry declares the user as present, or the user has no password.
+    """
     present = [user for user in users or [] if user.get("state") != "absent"]
     matching = [user for user in present if user["name"] == name]
     if not matching:
@@ -35,9 +38,9 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
-    """Return the properties of a Java client with librdkafka's names, without the login.
+    """Return the properties of a Java client under librdkafka's names, without the login.
 
-    `truststore` is the file with the CAs on the machine that connects, '' for the path in the properties.
+    `truststore` is the file with the CAs on the machine that connects; '' keeps the path that the properties name.
     """
     properties = {
         name: str(client[name])
@@ -50,10 +53,10 @@ def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "scram_login": scram_login,
             "kafka_login": kafka_login,

@@ -1,4 +1,4 @@
-"""Filters for the rules of base_firewall_rules."""
+"""Filters for base_firewall_rules, the firewall rules of a host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
     """Return the rules of base_firewall_rules as lines of nft.
 
-    With `alone`, all TCP ports are filtered except these.
+    Only ports with a rule are filtered; with `alone`, all TCP ports are, except those in `alone`. Raises
+    AnsibleFilterError if a source is neither an address nor a subnet.
     """
     try:
         return nft_rules.lines(rules, alone)
@@ -22,7 +23,11 @@ def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = N
 
 
 def firewall_rules(ports: nft_rules.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return base_firewall_rules of one host."""
+    """Return the value of base_firewall_rules of one host, for the ports that its functions open.
+
+    `known` is {name: addresses}, the result of firewall_sources. Raises AnsibleFilterError for a name that is not in
+    it.
+    """
     try:
         return nft_rules.rules(ports, known)
     except ValueError as error:
@@ -30,10 +35,10 @@ def firewall_rules(ports: nft_rules.Rules, known: Mapping[str, Sequence[str]]) -
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "nftables": nftables,
             "firewall_sources": nft_rules.sources,

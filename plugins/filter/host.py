@@ -18,7 +18,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 
 
 def archive_digest(checksum: str) -> str:
-    """Return the SHA-512 (hexadecimal) that a checksum variable refers to; it may name a .sha512 file."""
+    """Return the SHA-512 of an archive as 128 hexadecimal digits.
+
+    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises AnsibleFilterError for another form or an unreadable
+    file.
+    """
     try:
         return expected(checksum)
     except ArchiveError as error:
@@ -26,7 +30,10 @@ def archive_digest(checksum: str) -> str:
 
 
 def address_book(names: Sequence[str], client: Sequence[str], replication: Sequence[str]) -> list[dict[str, Any]]:
-    """Return `{address, names}` for every address of every host; '' is a host without an address in a network."""
+    """Return dicts {address, names} for the addresses of all hosts, as for /etc/hosts.
+
+    `client` and `replication` have the address of each host of `names` in that network; '' if the host has none.
+    """
     book = []
     for name, first, second in zip(names, client, replication, strict=True):
         if first:
@@ -37,13 +44,13 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
 
 
 def service_directory(path: str, user: str, mount: bool = False) -> dict[str, Any]:
-    """Return the directory of a service for host_state; `mount`: a disk has to be mounted there."""
+    """Return the directory of a service as the option of host_state; with `mount`, a disk must be mounted there."""
     directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
     return {**directory, "mount": True} if mount else directory
 
 
 def mount_unit(path: str) -> str:
-    """Return the name of systemd's unit of a mount point, as `systemd-escape --path --suffix=mount` does."""
+    """Return the name of systemd's unit for a mount point, as `systemd-escape --path --suffix=mount` prints it."""
     words = "/".join(word for word in path.split("/") if word)
     escaped = re.sub(
         r"[^/A-Za-z0-9:_.]|^\.", lambda match: "".join(f"\\x{byte:02x}" for byte in match[0].encode()), words
@@ -52,21 +59,20 @@ def mount_unit(path: str) -> str:
 
 
 def above_disks(paths: Sequence[str]) -> list[str]:
-    """Return the directories that have to be writable for a sandboxed unit to write to disks mounted on `paths`.
+    """Return the directories that a sandboxed unit must be able to write to, to use the disks mounted on `paths`.
 
-    These are the parents of the mount points: systemd opens each directory that it makes writable, and a failed disk
-    would prevent the unit from starting. A mount point directly below / is returned itself, since / must not be
-    writable.
+    They are the parents of the mount points: systemd opens each directory that it makes writable, so a failed disk
+    would prevent a start of the unit. A mount point directly below / is returned itself, since / must not be writable.
     """
     parents = [os.path.dirname(os.path.normpath(path)) for path in paths]
     return list(dict.fromkeys(path if parent == "/" else parent for path, parent in zip(paths, parents, strict=True)))
 
 
 def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file for host_state.
+    """Return a file of the inventory as an entry of the option `files` of host_state.
 
-    The content of `source`, a path of the control node, is secret; in check mode the file may not exist yet. The key
-    `function` is dropped, since host_state does not know it.
+    A file with the key `source`, a path on the control node, gets the content of that path as a secret; in check mode
+    the path may not exist yet. The key `function` is dropped.
     """
     file = {key: value for key, value in file.items() if key != "function"}
     if "source" not in file:
@@ -86,15 +92,15 @@ def service_units(
     watch: int = 0,
     restart_hosts: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return units with the same options for host_state."""
+    """Return entries of the option `units` of host_state: all these units, with the same options."""
     more = {"restart": restart, "restart_hosts": list(restart_hosts or ())} if restart else {}
     return [{"name": name, "state": state, "watch": watch, **more} for name in names]
 
 
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file with these settings for host_state.
+    """Return an entry of `files` of host_state, as a secret if its settings contain a password.
 
-    A file with a password is a secret: it is not shown in diffs, and not logged in the host's journal.
+    A secret is not shown in diffs, and not logged in the host's journal. `settings` are those that the file contains.
     """
     if not has_secret(settings):
         return dict(file)
@@ -103,7 +109,10 @@ def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, A
 
 
 def host_program(module: str) -> str:
-    """Return a program that the host runs by itself, in base64: a zip file that calls `main` of a shipped module."""
+    """Return a zip file that calls main() of a module of this collection, in base64.
+
+    The host runs this program by itself. Raises AnsibleFilterError if there is no such module.
+    """
     try:
         return base64.b64encode(program(module)).decode()
     except ValueError as error:
@@ -111,7 +120,10 @@ def host_program(module: str) -> str:
 
 
 def drop_in(sections: Mapping[str, Mapping[str, Any]], role: str, variable: str) -> str:
-    """Return the text of a drop-in of a unit; a list repeats the key, None resets it."""
+    """Return the text of a drop-in for a systemd unit; `sections` is {section: {key: value}}.
+
+    A list repeats its key, None resets the key. The first line names the role and variable that declare the settings.
+    """
     lines = [f"# Written by the role {role}: {variable}."]
     for section, settings in sections.items():
         lines += ["", f"[{section}]"]
@@ -127,10 +139,10 @@ def _text(value: Any) -> str:
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "archive_digest": archive_digest,
             "above_disks": above_disks,

@@ -1,4 +1,4 @@
-"""Filters for Kafka's properties of brokers and listeners."""
+"""Filters that return Kafka properties: of the security of listeners, and of tools on a broker's host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 
 
 def store(prefix: str, path: str, password: str) -> dict[str, Any]:
-    """Return the properties of a Kafka keystore, of the type that its name implies; only PEM has no password."""
+    """Return PREFIX.type, PREFIX.location and PREFIX.password of a keystore; `prefix` is, for example, ssl.keystore.
+
+    The name of the file determines its type. A PEM file has no password.
+    """
     properties = {f"{prefix}.type": kind_of(path), f"{prefix}.location": path}
     return properties if properties[f"{prefix}.type"] == "PEM" else {**properties, f"{prefix}.password": password}
 
@@ -24,9 +27,10 @@ def store(prefix: str, path: str, password: str) -> dict[str, Any]:
 def kafka_listener_security(
     listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return the properties listener.name.* that secure each listener.
+    """Return the broker properties listener.name.* that secure each listener: TLS stores, SASL mechanisms.
 
-    A listener's own keystore and truststore override the given ones.
+    `keystore` and `truststore` are paths for listeners that do not declare their own; `password` is that of the
+    keystores.
     """
     properties: dict[str, Any] = {}
     for listener in listeners:
@@ -50,7 +54,10 @@ def kafka_listener_security(
 def kafka_tool_properties(
     listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return the properties of a client on the broker's host that connects to a listener as the broker itself."""
+    """Return the properties of a client on a broker's host that connects as the broker itself.
+
+    It connects to the listener `name` of that broker, with the keystore of the listener, else with `keystore`.
+    """
     listener = next(entry for entry in listeners if entry["name"] == name)
     servers: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
     if listener["protocol"] == "PLAINTEXT":
@@ -64,7 +71,7 @@ def kafka_tool_properties(
 
 
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
-    """Return NAME://address:port of each listener, as the broker binds it or as it is advertised to clients."""
+    """Return NAME://address:port of each listener: as the broker binds it, or as it is `advertised` to clients."""
     return [
         f"{listener.name}://{listener.advertised if advertised else f'{listener.address}:{listener.port}'}"
         for listener in map(Listener.of, listeners)
@@ -72,10 +79,10 @@ def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = F
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "kafka_listener_security": kafka_listener_security,
             "kafka_tool_properties": kafka_tool_properties,

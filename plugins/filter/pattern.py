@@ -1,4 +1,4 @@
-"""Filters that select hosts of plays, and entries of the functions of a host."""
+"""Filters that select the hosts of a play by the results of earlier tasks, and entries of the functions of a host."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ NO_HOSTS = "all:!all"
 
 
 def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
-    """Return the pattern of all hosts that have a function.
+    """Return the Ansible pattern of all hosts that have a function, as `zookeeper:kafka`; `groups` as Ansible's.
 
-    Raises AnsibleFilterError if an inventory has hosts and none of them has a function: otherwise a run that does
-    nothing would succeed. Without hosts it returns the control node, where preflight and check report the empty
-    inventory; a syntax check has no hosts either. The filter is evaluated in the main process of the run, so it also
-    prepares the locks of the run.
+    Without any host it returns `localhost`, where preflight and check.yml report the empty inventory. Raises
+    AnsibleFilterError if there are hosts and none has a function: the run would do nothing and succeed. Ansible
+    evaluates it in the main process of a run, so it also prepares the locks of the run.
     """
     run_lock.prepare()
     pattern = ":".join(name for name in functions() if groups.get(name))
@@ -33,16 +32,16 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
-    """Return the entries of one kind of the functions of a host; entries of other functions are not evaluated.
+    """Return the entries of `by_function` ({function: entries}) that belong to the functions of a host.
 
-    An entry that is a mapping also gets the key `function`.
+    Entries of other functions are not evaluated. An entry that is a mapping also gets the key `function`.
     """
     items = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
     return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in items]
 
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
-    """Return the pattern of the hosts on which the probe of this run did not find the java that the role java uses."""
+    """Return the Ansible pattern of the hosts on which this run's probe did not find the java of the role java."""
     probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
     lacking = [
         host
@@ -53,7 +52,10 @@ def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the pattern of the hosts whose unit has a pending restart, by the result of host_state."""
+    """Return the Ansible pattern of the hosts whose unit has a pending restart.
+
+    `register` names the variable with each host's result of host_state.
+    """
     states = {host: (hostvars.get(host, {}).get(register) or {}).get("units") or {} for host in hosts}
     return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NO_HOSTS
 
@@ -65,14 +67,20 @@ def _live(host: str, hostvars: Mapping[str, Any], register: str, unit: str) -> M
 
 
 def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the pattern of the hosts whose process has to receive dynamic settings, by the result of host_state."""
+    """Return the Ansible pattern of the hosts whose running unit has to receive dynamic settings.
+
+    `register` names the variable with each host's result of host_state.
+    """
     return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NO_HOSTS
 
 
 def settings_owed(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str
 ) -> list[Mapping[str, Any]]:
-    """Return the brokers whose process has to receive dynamic settings, for kafka_live_config."""
+    """Return the option `brokers` of kafka_live_config: the brokers whose process has to receive dynamic settings.
+
+    `register` names the variable with each host's result of host_state.
+    """
     states = [(host, _live(host, hostvars, register, unit)) for host in hosts]
     return [
         {
@@ -87,17 +95,21 @@ def settings_owed(
 
 
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
-    """Return the hosts whose unit this run, or an interrupted run before it, has started or restarted."""
+    """Return the hosts whose unit was started or restarted by this run, or by an interrupted run before it.
+
+    A pending restart counts as well. `register` names the variable with each host's result of host_state.
+    """
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
     keys = ("started", "restart_owed", "marked")
     return [host for host, state in units.items() if any(state.get(key) for key in keys)]
 
 
 def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
-    """Return the option `restart` of host_state for a run of restart.yml, by the marks that host_probe found.
+    """Return the option `restart` of host_state for a run of restart.yml: mark, keep or again.
 
-    An earlier run is resumed only if it was for exactly the same hosts: `mark` if restarts remain, `keep` if it has
-    restarted all hosts but did not finish. Marks of other runs do not count, so each host is restarted: `again`.
+    Only marks of an earlier run for exactly `hosts` count. `mark` if that run has left restarts, or if there are no
+    marks; `keep` if all hosts were restarted but the run did not finish; otherwise `again`. `register` names the
+    variable with each host's result of host_probe, which has read the marks.
     """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
 
@@ -112,20 +124,29 @@ def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def restart_unnamed(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return the hosts of earlier runs of restart.yml that marked one of these hosts, without these hosts."""
+    """Return the hosts of earlier, unfinished runs of restart.yml that are not in `hosts`.
+
+    Such a run has marked at least one of `hosts`. `register` names the variable with each host's result of host_probe.
+    """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
     runs = [run for probe in probes for run in (probe.get("restart_hosts") or {}).values()]
     return sorted({host for run in runs for host in run} - set(hosts))
 
 
 def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
-    """Return the ids of the brokers that have taken a log dir offline, by the result of host_probe."""
+    """Return the ids of the brokers that have taken a log dir offline.
+
+    `register` names the variable with each host's result of host_probe.
+    """
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
 def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, dict[str, int]]:
-    """Return the device of each log dir, by id of the broker and path, by the result of host_probe."""
+    """Return {id of a broker: {log dir: device number (st_dev) of its file system}}.
+
+    `register` names the variable with each host's result of host_probe.
+    """
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     names = {str(hostvars[host]["kafka_broker_id"]): host for host, probe in probes.items() if probe}
     devices: dict[str, dict[str, int]] = {number: {} for number in names}
@@ -135,19 +156,28 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what the cluster was missing by the earliest result; {} for nothing, or without a result."""
+    """Return what the cluster was missing at the earliest result with the key `lacking`; {} if nothing, or no result.
+
+    `registers` name the variables with results of kafka_cluster or kafka_gate.
+    """
     results = [result for result in _results(hosts, hostvars, registers) if "lacking" in result]
     return dict(results[0]["lacking"]) if results else {}
 
 
 def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return the latest result that these hosts registered, {} without one."""
+    """Return the latest result that these hosts registered, by its key `at`; {} without a result.
+
+    `registers` name the variables with results of a gate.
+    """
     results = _results(hosts, hostvars, registers)
     return dict(results[-1]) if results else {}
 
 
 def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> list[int]:
-    """Return the batch of an order that follows a batch; [] if it is the last one, or not in the order."""
+    """Return the batch after the batch `ids` in an order of batches.
+
+    Returns [] if that is the last one, or is not in the order.
+    """
     given, at = [sorted(map(int, batch)) for batch in batches], sorted(map(int, ids))
     return next(iter(given[given.index(at) + 1 :]), []) if at in given else []
 
@@ -157,7 +187,8 @@ def restart_batches(
 ) -> list[list[str]]:
     """Return the hosts whose unit has a pending restart, in the order and batches of a gate.
 
-    Hosts that the gate did not name (in a check of a cluster that does not exist yet) come last, one at a time.
+    `register` and `order` name the variables with results of host_state and of the gate. Hosts that the gate did not
+    name, as in a check of a cluster that does not exist yet, are last, one by one.
     """
     pending = [host for host in owed_restart(hosts, hostvars, register, unit).split(",") if host != NO_HOSTS]
     results = (hostvars[host].get(order) or {} for host in pending)
@@ -171,9 +202,10 @@ def restart_batches(
 
 
 def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) -> str:
-    """Return the host of the broker with this id. Raises AnsibleFilterError if the inventory has no such broker.
+    """Return the host of the broker with this id.
 
-    Without hostvars, as in a syntax check, returns the pattern of no hosts.
+    Raises AnsibleFilterError if the inventory has no such broker. Without hostvars, as in a syntax check, returns the
+    pattern of no hosts.
     """
     if not hostvars:
         return NO_HOSTS
@@ -185,7 +217,10 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
 
 
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return brokers' hosts with the controller's host last, by the result of kafka_cluster on one of them."""
+    """Return the brokers' hosts with the controller's host last.
+
+    `register` names the variable with the result of kafka_cluster, which one of the hosts has.
+    """
     answers = [(hostvars.get(host) or {}).get(register) or {} for host in hosts]
     controller = next((answer["controller"] for answer in answers if "controller" in answer), -1)
     return sorted(hosts, key=lambda host: int((hostvars.get(host) or {}).get("kafka_broker_id", -1)) == controller >= 0)
@@ -200,7 +235,10 @@ def silent_hosts(
     admin: str = "",
     complete: bool = False,
 ) -> list[str]:
-    """Return the hosts that could not be reached, `admin` included, to which tasks are delegated (silent_hosts.yml)."""
+    """Return the hosts that could not be reached, sorted; the options are described in silent_hosts.yml.
+
+    `own` and `asked` name variables with results of tasks on the hosts, and of tasks delegated to the host `admin`.
+    """
     silent = set()
     for host in hosts:
         variables = (hostvars or {}).get(host) or {}
@@ -222,10 +260,10 @@ def _results(hosts: Sequence[str], hostvars: Mapping[str, Any], registers: Seque
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "broker_host": broker_host,
             "controller_last": controller_last,

@@ -12,7 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures i
 
 
 def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
-    """Return the lines of pg_hba.conf that admit users."""
+    """Return the lines of pg_hba.conf that allow users to connect from these addresses.
+
+    Raises AnsibleFilterError for an invalid entry of postgresql_users.
+    """
     try:
         return postgresql.hba_lines(users, sources)
     except ValueError as error:
@@ -20,7 +23,10 @@ def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -
 
 
 def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
-    """Return the login of a user of postgresql_users, with libpq's names."""
+    """Return dbname, user and password (libpq's names) of the user `name` of postgresql_users.
+
+    Raises AnsibleFilterError if no entry declares the user.
+    """
     for user in users or []:
         if user["name"] == name:
             return {"dbname": user["database"], "user": name, "password": user["password"]}
@@ -29,17 +35,20 @@ def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> di
 
 
 def postgresql_version(declared: str | None, release: str) -> str:
-    """Return the major version of a host: the declared one, else that of its release."""
+    """Return the major version of PostgreSQL: the declared one, else the one that the host's release contains.
+
+    Raises AnsibleFilterError if neither is known.
+    """
     if version := postgresql.version_of(declared, release):
         return version
     raise AnsibleFilterError(f"the version of PostgreSQL of {release} is not known; set postgresql_version")
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "postgresql_hba": postgresql_hba,
             "postgresql_login": postgresql_login,

@@ -1,4 +1,4 @@
-"""Filters for properties files."""
+"""Filters for Java properties files, as server.properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def properties(settings: Mapping[str, Any]) -> list[str]:
 
 
 def property_value(value: Any) -> str:
-    """Return one value as Kafka and ZooKeeper write it."""
+    """Return a value as text for Kafka and ZooKeeper: `true` or `false`, and lists joined by commas."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -27,8 +27,8 @@ def property_value(value: Any) -> str:
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {"live_settings": live_settings, "properties": properties, "start_settings": start_settings}

@@ -22,7 +22,10 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -> list[dict[str, Any]]:
-    """Return the results of all calls. Raises AnsibleFilterError with the errors of all of them."""
+    """Call all functions, each with the place for messages; return their results.
+
+    Raises AnsibleFilterError with the errors of all of them, after `what`.
+    """
     results, errors = [], []
     for place, call in calls:
         try:
@@ -37,7 +40,10 @@ def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -
 def resolved_topics(
     declared: Entries | None, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
 ) -> list[dict[str, Any]]:
-    """Return topics with profile, defaults and units resolved, for the module kafka_topics."""
+    """Return entries of kafka_topics with profile, defaults and units resolved, as the option of kafka_topics.
+
+    Raises AnsibleFilterError with all invalid entries.
+    """
     calls = (
         ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor)))
         for topic in declared or []
@@ -46,14 +52,14 @@ def resolved_topics(
 
 
 def granted_acls(users: Entries | None, acls: Entries | None = None) -> list[dict[str, Any]]:
-    """Return the ACLs that users' grants require, and those of kafka_acls that are not among them."""
+    """Return the ACLs that the grants of users require, then those entries of kafka_acls that are not among them."""
     granted = grants.granted(users or [])
     literal = [_with_strings(entry) for entry in acls or []]
     return [*granted, *(entry for entry in literal if entry not in granted)]
 
 
 def _with_strings(acl: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an ACL with numbers converted to strings, as the module converts them: a topic may be named 5."""
+    """Return an entry of kafka_acls with numbers as strings, as the module converts them: a topic may be named 5."""
     converted = {
         key: [str(item) for item in value] if isinstance(value, (list, tuple)) else value for key, value in acl.items()
     }
@@ -61,7 +67,11 @@ def _with_strings(acl: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> list[dict[str, Any]]:
-    """Return the quotas of users and of kafka_quotas, for the module kafka_quotas."""
+    """Return the quotas of users and of kafka_quotas with units resolved, as the option of the module kafka_quotas.
+
+    A user who is declared absent as a whole gets an entry that deletes all quotas of the user. Raises
+    AnsibleFilterError with all invalid entries.
+    """
     calls = (
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
         for place, entry in quotas.declared(users or [], entries or [])
@@ -75,12 +85,12 @@ def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> li
 
 
 def resolved_broker_config(settings: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return dynamic settings of brokers with units resolved, for the module kafka_broker_config."""
+    """Return dynamic settings of brokers with units resolved, as the option of the module kafka_broker_config."""
     return broker_config.resolved(settings or {})
 
 
 def scram_users(users: Entries | None) -> list[dict[str, Any]]:
-    """Return users without grants and quotas, for the module kafka_access."""
+    """Return entries of kafka_users without the keys grants and quotas, as the option `users` of kafka_access."""
     return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users or []]
 
 
@@ -90,7 +100,11 @@ def admin_principal(
     certificates: Entries,
     config: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the admin's principal on the first of its listeners; '' if the inventory does not determine it."""
+    """Return the principal (User:NAME) of the admin on the first of `admin_listeners` ({listener: properties}).
+
+    Returns '' if the inventory does not determine it. `certificates` have the subjects, and `config` are the brokers'
+    settings; both, with the listener's rules, map a certificate to a principal.
+    """
     name, admin = next(iter(admin_listeners.items()))
     listener = next((dict(entry) for entry in listeners if entry["name"] == name), {})
     protocol = str(listener.get("protocol"))
@@ -108,10 +122,10 @@ def admin_principal(
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "resolved_topics": resolved_topics,
             "granted_acls": granted_acls,

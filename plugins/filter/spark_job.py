@@ -17,7 +17,7 @@ HOME = PurePosixPath("/var/lib/spark-job")
 
 
 def present(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs that are installed, running or stopped."""
+    """Return the jobs that are to be installed, running or stopped."""
     return [job for job in jobs if job.get("state") != "absent"]
 
 
@@ -27,22 +27,28 @@ def absent(jobs: Sequence[Job]) -> list[Job]:
 
 
 def spark_job_config(job: Job, jars: str) -> str:
-    """Return the configuration file of a job: the declared configuration, and the directory of this release's jars."""
+    """Return the text of a job's configuration file: `config` of the job, and the directory of the release's jars."""
     return job_text({"jars_directory": jars, **job["config"]}, indent=2) + "\n"
 
 
 def spark_job_drop_in(job: Job) -> str:
-    """Return the drop-in of a job's own unit."""
+    """Return the text of the systemd drop-in of one job, from its key unit_overrides."""
     return drop_in(job.get("unit_overrides") or {}, "spark_job", f"unit_overrides of {job['name']} in spark_job_jobs")
 
 
 def drop_in_path(job: Job) -> PurePosixPath:
-    """Return the path of the drop-in; systemd reads it after overrides.conf of all jobs, in the order of names."""
+    """Return the path of a job's drop-in.
+
+    systemd reads drop-ins in the order of their names, so it overrides overrides.conf, which is for all jobs.
+    """
     return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/unit_overrides.conf")
 
 
 def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
-    """Return the environment file of a job; CONFIG_DIGEST covers everything that its process is started with."""
+    """Return the text of a job's environment file: JOB, the name of the program to run, and CONFIG_DIGEST.
+
+    The digest changes with everything that the job's process is started with: configuration, release, unit and drop-in.
+    """
     name = job.get("job") or job["name"]
     more = [spark_job_drop_in(job)] if job.get("unit_overrides") else []
     digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars), *more]).encode()).hexdigest()
@@ -50,9 +56,10 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
 
 
 def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return the jobs whose database schema a run migrates: name, job, user of the job, and the configuration as JSON.
+    """Return dicts {name, job, user, config} of the jobs whose database schema a run migrates.
 
-    The JSON contains the login that may create tables, and is passed only to the program's standard input.
+    `user` is the job's own database user. `config` is JSON with the login that may create tables; pass it only to the
+    program's standard input.
     """
     migrations = []
     for job in present(jobs):
@@ -65,7 +72,7 @@ def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
 
 
 def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the hosts that have a job whose database schema is migrated: no task runs on the others."""
+    """Return the hosts that have a job whose database schema is migrated; no migration task runs on the others."""
     return [
         host
         for host in hosts
@@ -74,9 +81,9 @@ def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str
 
 
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
-    """Return the files of all jobs for the module host_state.
+    """Return the files of all jobs as the option `files` of host_state.
 
-    Client properties may contain passwords: such files are not shown in diffs and not logged in the host's journal.
+    A configuration with a password is a secret: it is not shown in diffs and not logged in the host's journal.
     """
     files: list[dict[str, Any]] = [
         {"path": f"/etc/spark-job/{job['name']}.{kind}", "state": "absent"}
@@ -103,9 +110,10 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return /etc/spark-job and the directories that jobs own: home, checkpoint, input and output.
+    """Return /etc/spark-job and the directories of each job: home, checkpoint, input and output.
 
-    Directories of an absent job are not changed: they hold its progress and its data.
+    They are the option `directories` of host_state. Those of an absent job are left as they are: they hold its progress
+    and its data.
     """
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
     directories = [
@@ -125,7 +133,10 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
 
 
 def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
-    """Return the units of all jobs; a job whose files or release changed is restarted between batches."""
+    """Return the systemd units of all jobs as the option `units` of host_state.
+
+    The digest of a unit changes with the files or release of its job; then the job is restarted between two batches.
+    """
     return [
         {
             "name": f"spark-job@{job['name']}.service",
@@ -138,15 +149,15 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_running(jobs: Sequence[Job]) -> list[str]:
-    """Return the units of the jobs that have to run."""
+    """Return the names of the systemd units of the jobs that have to run."""
     return [f"spark-job@{job['name']}.service" for job in present(jobs) if job.get("state") != "stopped"]
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "spark_job_files": spark_job_files,
             "spark_job_directories": spark_job_directories,

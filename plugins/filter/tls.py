@@ -1,4 +1,4 @@
-"""Filters for certificates and for the ports that use TLS."""
+"""Filters for the certificates of a host, and for the ports that use TLS."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 
 
 def pki_of(made: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the role pki's result for a host, without the files of its other functions.
+    """Return `made`, the role pki's result for a host, with only the files of the function `name` and of no function.
 
-    Groups of other functions may not exist yet. `held` has only the certificates of this function, by name, since its
-    service uses no others. The order does not depend on the inventory: first the entries of the function itself, then
-    the others, each sorted by name.
+    Groups of other functions may not exist yet. The key `held` keeps only the certificates of this function. The order
+    does not depend on the inventory: first the function's own entries, then the others, each sorted.
     """
     every_file = sorted(made["files"], key=lambda file: ("function" not in file, file["path"]))
     owners = {file["path"]: _owner(file) for file in every_file}
@@ -34,16 +33,16 @@ def pki_of(made: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _owner(file: Mapping[str, Any]) -> str:
     """Return the function that a file belongs to, '' for none.
 
-    A file of the site without `function` belongs to the function that has the name of its group.
+    A file without the key `function` belongs to the function that has the name of its system group.
     """
     return file.get("function") or (file["group"] if file["group"] in functions() else "")
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "pki_of": pki_of,
             "kafka_endpoints_with_tls": endpoints.broker_endpoints,

@@ -1,4 +1,4 @@
-"""Filters for zoo.cfg."""
+"""Filters for zoo.cfg, the configuration of a ZooKeeper server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ def zookeeper_ensemble_lines(
     weights: Mapping[Any, Any],
     observers: Sequence[Any],
 ) -> dict[str, str]:
-    """Return the keys server.N, group.N and weight.N of zoo.cfg; several addresses of a server are joined by |."""
+    """Return the keys server.N, group.N and weight.N of zoo.cfg, with their values.
+
+    `servers` is {id: address, or several}, joined by |; `groups` is {number: ids}, `weights` is {id: weight}, and
+    `observers` are ids of servers that do not vote.
+    """
     lines, watching = {}, {str(number) for number in observers}
     for number, addresses in servers.items():
         role = ":observer" if str(number) in watching else ""
@@ -28,9 +32,9 @@ def zookeeper_ensemble_lines(
 def zookeeper_groups(
     hosts: Sequence[str], hostvars: Mapping[str, Any], observers: Sequence[Any]
 ) -> dict[int, list[Any]]:
-    """Return group.N of a hierarchical quorum: the ids of the servers of each datacenter that vote.
+    """Return {number of a group: ids of the voting servers of one datacenter}, for a hierarchical quorum.
 
-    Datacenters are sorted by name, ids by number: another order in the inventory must not cause a restart.
+    Datacenters and ids are sorted, so that another order in the inventory does not cause a restart.
     """
     by_datacenter: dict[str, list[Any]] = {}
     for host in hosts:
@@ -45,10 +49,10 @@ def zookeeper_groups(
 
 
 def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: int, quorum: bool) -> dict[str, Any]:
-    """Return the keys of zoo.cfg for TLS with clients (`secure_port`, 0: none) and between servers.
+    """Return the keys of zoo.cfg for TLS with clients (`secure_port`, 0: none) and between servers (`quorum`).
 
-    A client is identified by its certificate, so its address is not compared with the names in it. The address of a
-    server is compared, in both directions; fips-mode would silently disable that.
+    A client is identified by its certificate, so its address is not compared with the names in the certificate. The
+    address of a server is compared, in both directions; fips-mode would silently disable that.
     """
     stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
     kinds = {"keyStore.type": zookeeper_store_type(keystore), "trustStore.type": zookeeper_store_type(truststore)}
@@ -74,10 +78,10 @@ def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: in
 
 
 class FilterModule:
-    """The filters under their names."""
+    """The filters of this file, as Ansible looks them up."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return name to function."""
+        """Return {name of a filter: its function}."""
         return {
             "zookeeper_ensemble_lines": zookeeper_ensemble_lines,
             "zookeeper_groups": zookeeper_groups,

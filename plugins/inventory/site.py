@@ -1,4 +1,4 @@
-"""Reads the inventory of a site, and adds this project's variables below those of the site."""
+"""Reads the inventory of a site, and adds this project's variables as defaults that the site overrides."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ CACHE: dict[tuple[str, int], Any] = {}
 
 
 class InventoryModule(YamlInventory):  # type: ignore[misc]
-    """Reads the file of a site, and adds the project's variables."""
+    """Reads the inventory file of a site, and adds the project's variables."""
 
     NAME = "millrace.kafka.site"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether the file exists; Ansible has checked that it names this plugin."""
+        """Tell whether the file exists; Ansible has already checked that the file names this plugin."""
         return bool(super(YamlInventory, self).verify_file(path))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Read the groups of the file, then add the variables of this project that the site does not set.
 
-        After an error, Ansible would try other plugins and report their errors. With any_unparsed_is_failed the run
-        would end anyway, so it ends here, with this error only.
+        After an error, Ansible would try other plugins and report their errors. If the setting any_unparsed_is_failed
+        ends the run anyway, print only this error and end the process; otherwise raise AnsibleParserError.
         """
         compile_once()
         try:
@@ -149,9 +149,9 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     @classmethod
     def _check_group(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
-        """Reject keys that Ansible ignores, and lists and texts in place of mappings.
+        """Reject unknown keys of a group, which Ansible ignores, and lists and texts in place of mappings.
 
-        Ansible's own message for those names only a Python class. Raises AnsibleParserError.
+        Ansible's own message for the latter names only a Python class. Raises AnsibleParserError for the first mistake.
         """
         for part in PARTS:
             value = (content or {}).get(part)
@@ -172,7 +172,11 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     @staticmethod
     def _shared_files(path: str, folder: str) -> list[Path]:
-        """Return the files of a shared directory, all.yml first. Raises AnsibleParserError."""
+        """Return the variable files of a directory in `shared`, all.yml first.
+
+        `path` is the inventory file. Raises AnsibleParserError if the directory is missing or has files that would be
+        ignored.
+        """
         name = folder.replace(HERE, os.path.dirname(os.path.abspath(path)))
         if "{{" in name:
             raise AnsibleParserError(f"{path}: shared = {folder}: unknown template; only {HERE} can be used here")
@@ -187,9 +191,10 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         return sorted(place.glob("*.yml"), key=lambda file: (file.stem != "all", file.stem))
 
     def _check_precedence(self, file: Path, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
-        """Reject shared variables that would override those of another group of the site with common hosts.
+        """Raise AnsibleParserError if a shared file would override a variable of another group of the site.
 
-        Raises AnsibleParserError.
+        That group has a host in common with the file's group, and a lower precedence. `values` are the variables of the
+        file, and `written` is {group: variables that the site sets}.
         """
         groups = self.inventory.groups
         group = groups.get(file.stem)
@@ -203,7 +208,10 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
                     )
 
     def _set_defaults(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
-        """Set variables of a group, except those that a source set for the group or a parent of it."""
+        """Set variables of a group, except those that the site sets for the group or a parent of the group.
+
+        `written` is {group: variables that the site sets}.
+        """
         target = self.inventory.groups[group]
         above = {group, "all", *(parent.name for parent in target.get_ancestors())}
         set_by_site = {name for place in above for name in written.get(place, ())}

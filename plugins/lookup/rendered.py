@@ -1,7 +1,7 @@
-"""Renders templates of a role without a copy of every variable of the host, and compiles each template once.
+"""Renders templates of a role without a copy of all variables of the host, and compiles each template once.
 
-`ansible.builtin.template` makes a deep copy of all variables for each file. That was a third of the CPU that an
-unchanged run of this project used on the control node: a site has many variables, and a service several files.
+`ansible.builtin.template` makes a deep copy of all variables for each file. These copies were a third of the CPU that
+an unchanged run of this project used on the control node, with many variables and several files for each service.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _raw: {description: The rendered texts., type: list, elements: str, sample: ["br
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]
-    """Finds and renders templates."""
+    """Finds and renders the templates that a lookup names."""
 
     def run(self, terms: Sequence[str], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[str]:
-        """Return the rendered templates. Raises AnsibleLookupError if a template does not exist."""
+        """Return the rendered text of each template in `terms`. Raises AnsibleLookupError if there is none."""
         self.set_options(var_options=variables, direct=kwargs)
         templar = templar_of(self._loader, with_more(variables or {}, self.get_option("template_vars")))
         texts = []
