@@ -1,1 +1,1 @@
-"""The health page of check.yml: what hosts and the cluster answered, compared with the inventory."""
+"""The health page of check.yml: compares what hosts and the cluster reported with the inventory."""

@@ -1,4 +1,4 @@
-"""The parts of the health page on Kafka: brokers, leaders, replicas and log dirs, and left-over throttles."""
+"""The sections of the health page on Kafka: brokers, leaders, replicas, log dirs, and left-over throttles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Section = tuple[list[str], list[str]]
 
 
 def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return lines of left-aligned columns."""
+    """Return the lines of a text table: a headline and rows, in left-aligned columns."""
     texts = [list(headline), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(headline))]
     return [
@@ -28,18 +28,21 @@ def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
 
 
 def names_of(hosts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the host of each declared broker, by broker id (as text)."""
+    """Return {broker id as text: host} of the brokers in the inventory; `hosts` is {host: its declared facts}."""
     return {str(facts["broker_id"]): host for host, facts in hosts.items()}
 
 
 def broker_name(number: object, names: Mapping[str, str]) -> str:
-    """Return a broker as text: its id, and its host if it is declared."""
+    """Return a broker for a message: `broker 3 (host)`, or `broker 3` if no host declares it.
+
+    `names` is {broker id as text: host}.
+    """
     host = names.get(str(number))
     return f"broker {number} ({host})" if host else f"broker {number}"
 
 
 def readable_size(size: float | None) -> str:
-    """Return bytes with a unit, or ? if they are unknown."""
+    """Return a number of bytes as text with a unit; ? if it is None."""
     return "?" if size is None else amounts.size(size)
 
 
@@ -48,9 +51,10 @@ RACK_SKEW = 1.25
 
 
 def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return the table of brokers, and those whose registration differs from the inventory.
+    """Return the section on brokers: its table, and a problem for each broker that differs from the inventory.
 
-    The rack is compared, and the endpoint of each listener that the admin host asked.
+    The rack is compared, and the endpoint of each listener that the admin host asked. `hosts` is {host: its declared
+    facts}, `cluster` is the result of the module kafka_cluster.
     """
     if not hosts:
         return [], []
@@ -106,7 +110,10 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
 
 
 def uneven(replica_counts: Mapping[str, int]) -> str:
-    """Return the skew of replicas over brokers and the command that balances them, or '' if no broker is skewed."""
+    """Return the skew of replicas over brokers as text, with the command that balances them; '' without a large skew.
+
+    `replica_counts` is {broker id: number of replicas}.
+    """
     share = sum(replica_counts.values()) / max(1, len(replica_counts))
     most = max(replica_counts.values(), default=0)
     if most <= SKEW * share or most - share <= len(replica_counts):
@@ -116,7 +123,10 @@ def uneven(replica_counts: Mapping[str, int]) -> str:
 
 
 def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem if brokers have no replicas while others have enough for all: Kafka does not move any itself."""
+    """Return a problem if brokers have no replicas, although there are enough for all; Kafka does not move replicas.
+
+    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    """
     replica_counts = cluster.get("replicas", {})
     names = names_of(hosts)
     empty = sorted((number for number in names if replica_counts.get(number) == 0), key=int)
@@ -131,7 +141,10 @@ def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return brokers that run with all their disks and yet have replicas out of sync, and what to do if that lasts."""
+    """Return a problem for each broker that runs with all its disks and still has replicas out of sync.
+
+    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    """
     failed = {str(log_dir["broker"]) for log_dir in cluster.get("log_dirs", []) if log_dir["given_up"]}
     names = names_of(hosts)
     out_of_sync = {n: count for n, count in cluster.get("out_of_sync", {}).items() if n in names and n not in failed}
@@ -149,9 +162,10 @@ def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:
-    """Return brokers with a left-over throttle, under which a replica may never catch up.
+    """Return a problem for each broker with a left-over throttle, which may prevent a replica from catching up.
 
-    While a broker fills a new disk, brokers report no reassignment, so that throttle is listed too.
+    `cluster` is the result of kafka_cluster. A throttle of replace_disk.yml is listed too, while that playbook runs:
+    filling a new disk is not a reassignment.
     """
     interrupted = "that was interrupted (run it again, or with -e cancel=true), or remove"
     null = "by setting it to null in kafka_dynamic_config_overrides of its host"
@@ -171,7 +185,10 @@ def throttled(cluster: Mapping[str, Any]) -> list[str]:
 
 
 def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
-    """Return the problem of a broker id that no host of the inventory has, and what to do."""
+    """Return the problem of a broker whose id no host of the inventory has, as text.
+
+    `endpoints` are its registered endpoints, '' if it is not registered; `replicas` is the number of its replicas.
+    """
     add_again = "add its host to the group kafka again"
     drain = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
     if not endpoints:
@@ -186,7 +203,10 @@ def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
 
 
 def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return leaders, replicas and bytes by rack, if there are several racks; never a problem."""
+    """Return the section on racks: leaders, replicas and bytes of each; empty if there are fewer than two racks.
+
+    The section has no problems. `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    """
     facts_by_rack = by_rack(cluster) if hosts else {}
     if len(facts_by_rack) < 2:
         return [], []
@@ -198,9 +218,9 @@ def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
 
 
 def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return {brokers, leaders, replicas, bytes} of each rack, as numbers; unknown bytes are None.
+    """Return {rack: {brokers, leaders, replicas, bytes}} as numbers; bytes are None if a broker did not report them.
 
-    Brokers without a rack are left out.
+    Brokers without a rack are left out. `cluster` is the result of kafka_cluster.
     """
     bytes_by_broker = bytes_of(cluster)
     racks_found: dict[str, dict[str, Any]] = {}
@@ -222,7 +242,7 @@ def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
-    """Return the bytes in all log dirs of each broker that reported them, by broker id (as text)."""
+    """Return {broker id as text: bytes in all its log dirs} of the brokers that reported their log dirs."""
     totals: Counter[str] = Counter()
     for log_dir in cluster.get("log_dirs") or ():
         totals[str(log_dir["broker"])] += log_dir["bytes"]
@@ -230,7 +250,10 @@ def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
 
 
 def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the rack with far more than its share of leaders and the command that balances them, if there is one."""
+    """Return a line with the leader skew of the busiest rack and the command that corrects it; [] without a large skew.
+
+    `facts_by_rack` is the result of `by_rack`.
+    """
     brokers, total = (sum(facts[name] for facts in facts_by_rack.values()) for name in ("brokers", "leaders"))
     shares = {rack: total * facts["brokers"] / brokers for rack, facts in facts_by_rack.items()}
     busiest = max(facts_by_rack, key=lambda rack: facts_by_rack[rack]["leaders"] / max(1, shares[rack]))
@@ -256,9 +279,10 @@ Devices = Mapping[tuple[str, str], int]
 
 
 def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return replicas and bytes of each log dir, their skew with the command that balances them, and stray replicas.
+    """Return the section on log dirs: replicas and bytes of each, the skew of bytes, and a problem for stray replicas.
 
-    Skew is no problem; a full disk is one, reported in the section on disks. There is no section without an answer.
+    Skew is not a problem. A full disk is one, which the section on disks reports. `cluster` is the result of
+    kafka_cluster, `probes` is {host: result of host_probe}.
     """
     names = names_of(hosts)
     broker_ids = {*names, *cluster.get("undeclared", {})}
@@ -288,9 +312,10 @@ def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mappi
 
 
 def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
-    """Return the skew of bytes over brokers; if it is large, with the command that balances them.
+    """Return a line with the skew of bytes over brokers, and the command that balances them if it is large.
 
-    `rebalance` balances the number of replicas, so it does not help if the fullest broker has no more than others.
+    `names` is {broker id as text: host}. A rebalance balances the number of replicas. If the fullest broker has no more
+    replicas than others, its partitions are larger, and the line advises to balance one topic.
     """
     bytes_by_broker = bytes_of(cluster)
     if len(bytes_by_broker) < 2 or not sum(bytes_by_broker.values()):
@@ -312,7 +337,11 @@ def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[s
 
 
 def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Return the skew of bytes over the log dirs of the most skewed broker; if large, with the command for it."""
+    """Return a line with the skew of bytes over the log dirs of the most skewed broker.
+
+    If some broker's skew is large, the line contains the command that balances its log dirs. `dirs_by_broker` is the
+    result of `comparable`.
+    """
     skews = {number: skewed([log_dir["bytes"] for log_dir in dirs]) for number, dirs in dirs_by_broker.items()}
     if not skews:
         return []
@@ -325,9 +354,10 @@ def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequenc
 
 
 def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the log dirs of each broker that should hold the same: on file systems of their own, all of one size.
+    """Return {broker id: its log dirs} of the brokers whose log dirs should contain equal amounts of data.
 
-    Brokers with an offline log dir are left out: they move nothing to their other log dirs.
+    These have several log dirs, each on its own file system, all of about one size. Brokers with an offline log dir are
+    left out, since they move nothing to their other log dirs.
     """
     dirs_by_broker: dict[str, list[Mapping[str, Any]]] = {}
     for log_dir in cluster.get("log_dirs") or ():
@@ -344,7 +374,11 @@ def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[M
 
 
 def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
-    """Return the devices that hosts of brokers reported. Brokers name log dirs without a trailing slash."""
+    """Return {(broker id as text, log dir): device number} as the hosts of the brokers reported it.
+
+    `names` is {broker id as text: host}, `probes` is {host: result of host_probe}. Trailing slashes of paths are
+    removed.
+    """
     return {
         (number, os.path.normpath(path)): mount["device"]
         for number, host in names.items()
@@ -354,9 +388,9 @@ def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
 
 
 def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, Any], devices: Devices) -> bool:
-    """Tell whether two log dirs of a broker are on one file system: by device, else by size and free bytes.
+    """Tell whether two log dirs of a broker are on one file system, by their devices.
 
-    The broker writes between the two questions, so free bytes may differ a little.
+    If a device is unknown, equal size and almost equal free bytes decide: the broker writes between the two reports.
     """
     first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (first_dir, second_dir))
     if first is not None and second is not None:
@@ -370,23 +404,30 @@ def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, An
 
 
 def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
-    """Return how many times its share the fullest holds, and whether that is far enough to act on."""
+    """Return (ratio of the largest amount to the average, whether this skew is large enough to act on).
+
+    The amounts are bytes.
+    """
     share = sum(amounts_held) / len(amounts_held)
     most = max(amounts_held)
     return most / share, most > SKEW * share and most - share >= WORTH
 
 
 def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether moving a replica off the fullest log dir helps: a replica may be larger than the difference."""
+    """Tell whether moving a replica away from the fullest of these log dirs makes them more equal.
+
+    It does not if a replica is larger than the difference.
+    """
     fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
     gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)
     return bool(fullest["largest"] < gap or fullest["bytes"] - fullest["largest"] >= WORTH)
 
 
 def strays(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
-    """Return stray replicas: files of partitions that are not assigned to their broker, and how to remove them.
+    """Return a problem for each log dir with stray replicas: files of partitions not assigned to the broker.
 
-    Kafka never deletes them. If a topic of that name is created again, the broker rejects its replica.
+    Kafka never deletes these files, and rejects a new replica of the same name. `names` is {broker id as text: host},
+    `cluster` is the result of kafka_cluster.
     """
     problems = []
     for stray in cluster.get("strays") or ():

@@ -33,7 +33,10 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class Certificates:
-    """The answers of the action certificates and the module tls_served, and the least number of days to expiry."""
+    """Facts about certificates: `answer` of the action certificates, `served` of the module tls_served.
+
+    `days` is the least number of days before expiry that is no problem.
+    """
 
     answer: Mapping[str, Any] = field(default_factory=dict)
     served: Sequence[Mapping[str, Any]] = ()
@@ -47,11 +50,11 @@ def page(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> tuple[str, list[str]]:
-    """Return the text of the page, and its problems in one line each.
+    """Return (text of the health page, its problems in one line each).
 
-    `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` {host: answer of host_probe} (a
-    host that did not answer is absent, or is `silent` and has only what `with_timer` adds), `cluster` the
-    answer of kafka_cluster, `others` the number of hosts of each function that --limit leaves out.
+    `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` is {host: result of host_probe}. A
+    host that did not answer is absent from `probes`, or is `silent` there and has only what `with_timer` adds.
+    `cluster` is the result of kafka_cluster, `others` is {function: number of hosts that --limit leaves out}.
     """
     others = others or {}
     problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
@@ -80,10 +83,10 @@ def page(
 def with_timer(
     declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the declared hosts and the probes, with the timer of the admin host added.
+    """Return (declared hosts, probes) with the systemd timer of the admin host added to its units.
 
-    Its service runs only when the timer starts it, so it is shown only if its last run failed. A declared host that
-    did not answer stays silent.
+    `units` is {unit: state} on the host `admin`. The timer's service runs only when the timer starts it, so it is added
+    only if its last run failed. A declared host that did not answer stays `silent`.
     """
     shown_units = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
     probe = probes.get(admin, {"silent": admin in declared})
@@ -92,12 +95,15 @@ def with_timer(
 
 
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
-    """Return the hosts that have a function; a host may have several."""
+    """Return the part of `declared` with the hosts that have a function; a host may have several functions."""
     return {host: facts for host, facts in declared.items() if function in facts["functions"]}
 
 
 def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
-    """Return the mode of each server. Exactly one must lead; it may be one of the `others`, which were not asked."""
+    """Return the section on ZooKeeper: the mode of each server, and a problem unless exactly one server leads.
+
+    `others` is the number of servers that --limit leaves out; one of these may be the leader.
+    """
     if not hosts:
         return [], []
     modes = {host: probes.get(host, {}).get("zookeeper_mode", "unreachable") for host in hosts}
@@ -120,7 +126,10 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return the use of each data file system, those that fail, and log dirs that a running broker took offline."""
+    """Return the section on disks: the use of each data file system.
+
+    Problems are file systems that fail, are full or not mounted, and log dirs that a running broker took offline.
+    """
     rows, problems = [], []
     for host, facts in hosts.items():
         given_up = probes.get(host, {}).get("given_up", [])
@@ -149,7 +158,10 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return the state of each service and job, and what is pending on it."""
+    """Return the section on systemd units: the state of each service and job.
+
+    Problems are units that do not run, or run with an older configuration than their files.
+    """
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
     problems = [
         f"{unit} on {host} is {state}{REMEDIES.get(unit, '')}" for host, unit, state in rows if state != "active"
@@ -174,7 +186,10 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def certificates_section(certificates: Certificates, now: datetime) -> Section:
-    """Return the days to expiry of each certificate, and ports that serve another one than the file on their host."""
+    """Return the section on certificates: the days to expiry of each.
+
+    Problems are certificates that expire soon, and ports that serve another certificate than the file on their host.
+    """
     rows, problems = [], [*certificates.answer.get("problems", [])]
     for host, answer in certificates.answer.get("hosts", {}).items():
         for name, certificate in answer["held"].items():
@@ -207,14 +222,13 @@ def as_json(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the page as one line of JSON; the arguments are those of `page`.
+    """Return the page as one line of JSON; the arguments are those of `page`. Unknown values are null.
 
     {healthy, problems: [text], not_checked: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
-    partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool},
-    undeclared: {id: replicas}, racks: {rack: {brokers, leaders, replicas, bytes}}, log_dirs: [{broker, host, path,
-    replicas, bytes, largest, size, free, given_up}], strays: [{broker, host, path, bytes, partitions: [name]}]},
-    disks: [{host, path, size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name,
-    subject, until}]}. Unknown values are null.
+    partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool}, undeclared: {id:
+    replicas}, racks: {rack: {brokers, leaders, replicas, bytes}}, log_dirs: [{broker, host, path, replicas, bytes,
+    largest, size, free, given_up}], strays: [{broker, host, path, bytes, partitions: [name]}]}, disks: [{host, path,
+    size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name, subject, until}]}
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
     certificates_by_host = ((certificates or Certificates()).answer.get("hosts") or {}).items()
@@ -248,7 +262,10 @@ def as_json(
 
 
 def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the counts of the cluster and of each declared broker; None if no broker is declared."""
+    """Return the numbers on Kafka for the JSON page (see `as_json`); None if no broker is declared.
+
+    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    """
     if not hosts:
         return None
     ids = {host: str(facts["broker_id"]) for host, facts in hosts.items()}
@@ -263,7 +280,10 @@ def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[
 
 
 def with_hosts(names: Mapping[str, str], entries: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
-    """Return the entries of log dirs with the host of each; None if no broker was asked."""
+    """Return the entries, each with its host added; `names` is {broker id as text: host}.
+
+    Entries are dicts of log dirs or stray replicas. Returns None if `entries` is None: then no broker was asked.
+    """
     if entries is None:
         return None
     return [{**entry, "host": names.get(str(entry["broker"]))} for entry in entries]

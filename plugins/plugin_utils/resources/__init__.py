@@ -1,1 +1,1 @@
-"""Converts topics, ACLs, quotas and broker settings of an inventory to what the cluster is to have."""
+"""Converts the topics, ACLs, quotas and broker settings of an inventory to the form that modules expect."""

@@ -1,4 +1,4 @@
-"""Parses durations and sizes with a unit, as 7d and 20MiB."""
+"""Parses durations and sizes with a unit, such as 7d and 20MiB."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def amount(text: Any, units: dict[str, int]) -> int | None:
-    """Return a number with a unit as a number of the smallest unit, as 7d in milliseconds; None for any other text."""
+    """Return a number with a unit, such as 7d, as a number of the smallest unit; None for any other text.
+
+    `units` is {unit: its size}, one of DURATIONS (result in ms) and SIZES (result in bytes).
+    """
     parts = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
     return int(parts[1]) * units[parts[2]] if parts and parts[2] in units else None
 
 
 def units_of(name: str) -> dict[str, int]:
-    """Return the units that a property or a quota accepts, by its name: milliseconds, bytes, or none."""
+    """Return the units that a property or quota of this name accepts: DURATIONS, SIZES, or {} if it has no unit."""
     if name.endswith(".ms"):
         return DURATIONS
     return SIZES if name.endswith((".bytes", "_byte_rate")) else {}

@@ -11,14 +11,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts i
 
 
 def converted(name: str, value: Any) -> Any:
-    """Return a value converted to milliseconds or bytes; unchanged if it has no unit."""
+    """Return the value of a broker setting in ms or bytes if it has a unit, such as 7d; else unchanged."""
     units = units_of(name) or (units_of(".bytes") if name.endswith(("buffer.size", "bytes.per.second")) else {})
     number = amount(value, units)
     return value if number is None else number
 
 
 def resolved(settings: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return settings as kafka_broker_config expects them; null removes a setting."""
+    """Return {name: text} of dynamic broker settings for the module kafka_broker_config; None removes a setting."""
     definitions = Definitions.load("kafka", "")
     result: dict[str, str | None] = {}
     for name, value in settings.items():

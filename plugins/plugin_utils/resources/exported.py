@@ -1,4 +1,4 @@
-"""Writes the result of kafka_export as a YAML file of variables."""
+"""Writes the result of the module kafka_export as a YAML file of variables."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import yaml
 
 
 class Unsafe(str):
-    """A text that Ansible must not evaluate as a template."""
+    """A text that Ansible must not evaluate as a template; written with the YAML tag !unsafe."""
 
 
 class Dumper(yaml.SafeDumper):
-    """A dumper of YAML that writes such texts with the tag !unsafe."""
+    """A YAML dumper that writes each Unsafe text with the tag !unsafe."""
 
 
 Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
 
 
 def plain(value: Any) -> Any:
-    """Return a value in Python's own types; each text that could contain a template is an Unsafe."""
+    """Return a value in Python's own types, without Ansible's tags; texts that may contain a template become Unsafe."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -32,10 +32,10 @@ def plain(value: Any) -> Any:
 
 
 def written(variables: Mapping[str, Any]) -> str:
-    """Return the variables of kafka_export as YAML.
+    """Return the variables that the module kafka_export found, as YAML.
 
-    Any user who may create a topic or an ACL chose its name, so loading the file must not evaluate names. Only the
-    passwords of users are templates, which kafka_export writes.
+    Any user who may create a topic or an ACL chose its name, so Ansible must not evaluate names when it loads the file.
+    Passwords of users stay templates, since kafka_export itself writes these.
     """
     result = plain(variables)
     for user in result.get("kafka_users") or []:

@@ -1,4 +1,4 @@
-"""Converts the grants of users to the ACLs that they need."""
+"""Converts the grants of users, such as `consume: orders`, to the ACLs that these need."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ MIRROR_TOPICS = ("mm2-*", "heartbeats")
 
 
 def listed(value: Any) -> list[str]:
-    """Return a text, or a list of texts, as a list; an empty list for other values."""
+    """Return a text as a list of one, a list as a list of texts, and [] for None or a dict."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [str(item) for item in value]
     return [] if value is None or isinstance(value, Mapping) else [str(value)]
 
 
 def acl(kind: str, name: str, *operations: str) -> Acl:
-    """Return an ACL without a principal; a star at the end of a name makes the name a prefix."""
+    """Return an ACL as a dict without a principal; a name that ends with a star is a prefix.
+
+    `kind` is the type of the resource, such as "topic".
+    """
     if kind == CLUSTER:
         return {"operations": [*operations], "resource": kind}
     if name.endswith("*") and name != "*":
@@ -56,7 +59,7 @@ def _streams(grant: Grant) -> Iterator[Acl]:
 
 
 def _workers(group: str) -> Iterator[Acl]:
-    """Yield the ACLs of a group of Connect workers; the transactions are for exactly once (KIP-618)."""
+    """Yield the ACLs for the Kafka Connect workers of a group, including transactions for exactly once (KIP-618)."""
     yield acl(GROUP, group, "READ")
     yield acl(TRANSACTION, f"connect-cluster-{group}", "WRITE", "DESCRIBE")  # the leader's
     yield acl(TRANSACTION, f"{group}-*", "WRITE", "DESCRIBE")  # those of source tasks
@@ -111,29 +114,32 @@ VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {
 
 
 def verbs_of(grant: Grant) -> list[str]:
-    """Return the verbs of a grant, in the order of VERBS."""
+    """Return the verbs that a grant contains, such as ["consume"], in the order of VERBS."""
     return [verb for verb in VERBS if grant.get(verb) is not None]
 
 
 def acls_of_grant(grant: Grant) -> Iterator[Acl]:
-    """Yield the ACLs of one grant, without a principal."""
+    """Yield the ACLs that one grant needs, as dicts without a principal."""
     for verb in verbs_of(grant):
         yield from VERBS[verb](grant)
 
 
 def principal_of(user: Mapping[str, Any]) -> str:
-    """Return the principal of a user."""
+    """Return the Kafka principal of an entry of kafka_users, such as `User:alice`."""
     return f"User:{user.get('name')}"
 
 
 def grants_of(user: Mapping[str, Any]) -> list[Grant]:
-    """Return the grants of a user that are dicts."""
+    """Return the grants in an entry of kafka_users; grants that are not dicts are skipped."""
     given = user.get("grants")
     return [grant for grant in given if isinstance(grant, Mapping)] if isinstance(given, (list, tuple)) else []
 
 
 def granted(users: Sequence[Mapping[str, Any]]) -> list[Acl]:
-    """Return the ACLs of the grants of all users, each once; `state: absent` for those of absent users."""
+    """Return the ACLs of all grants of all users, each once, in the form of entries of kafka_acls.
+
+    The ACLs of a user with `state: absent` have that state.
+    """
     acls: dict[str, Acl] = {}
     for user in users:
         state = {"state": "absent"} if user.get("state") == "absent" else {}

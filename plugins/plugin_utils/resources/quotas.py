@@ -1,4 +1,4 @@
-"""Converts quotas of users, clients and users with clients to options of kafka_quotas."""
+"""Converts quotas (of users, clients, or a user with a client) to options of the module kafka_quotas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ NAMES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "cont
 
 
 def rate(name: str, value: Any) -> float | None:
-    """Return a quota as a number, 20MiB in bytes; None if it is not a number."""
+    """Return the limit of a quota as a number, 20MiB as bytes; None if it is not a number.
+
+    `name` is one of NAMES.
+    """
     size = amount(value, units_of(name))
     if size is not None:
         return float(size)
@@ -30,7 +33,10 @@ def _entity(name: Any) -> str | None:
 def declared(
     users: Sequence[Mapping[str, Any]], quotas: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every quota with its place in the inventory; a quota of kafka_users as an entry of kafka_quotas."""
+    """Yield (place in the inventory, quota) of each declared quota.
+
+    A quota inside an entry of kafka_users has the form of an entry of kafka_quotas.
+    """
     for user in users:
         if isinstance(user.get("quotas"), Mapping):
             own = {"user": user.get("name"), "state": user.get("state"), **user["quotas"]}
@@ -41,7 +47,10 @@ def declared(
 
 
 def resolved(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a quota as the module kafka_quotas expects it. Raises ValueError if a limit is not a number."""
+    """Return an entry of kafka_quotas in the form that the module kafka_quotas expects.
+
+    Raises ValueError if a limit is not a number.
+    """
     values = {}
     for name in NAMES:
         if entry.get(name) is not None:

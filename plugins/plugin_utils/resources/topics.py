@@ -1,4 +1,7 @@
-"""Applies profiles and defaults to topics. Precedence: the topic, its profile, the defaults, their profile."""
+"""Applies profiles and defaults to topics.
+
+Precedence: the topic, its profile, kafka_topic_defaults, the profile named there.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +27,22 @@ Entry = Mapping[str, Any]
 
 @cache
 def profiles() -> dict[str, Any]:
-    """Return the profiles: {name: {description, cost, config}}."""
+    """Return {profile name: {description, cost, config}} of the topic profiles of this project."""
     with FILE.open(encoding="utf-8") as stream:
         found: dict[str, Any] = yaml_load(stream)
     return found
 
 
 def value_of(topic: Entry, defaults: Entry, name: str) -> Any:
-    """Return the value of a topic, else the value of the defaults."""
+    """Return what a topic sets for the key `name`, or else what kafka_topic_defaults sets; None if neither does."""
     value = topic.get(name)
     return defaults.get(name) if value is None else value
 
 
 def config_of(topic: Entry, defaults: Entry) -> dict[str, Any]:
-    """Return the properties of a topic as they are written, without those that are null.
+    """Return {property: value} of a topic as written, with units; properties that are null are left out.
 
-    Precedence: the topic's config, its profile, the config of the defaults, the profile of the defaults.
+    Precedence: the topic's config, its profile, the config in kafka_topic_defaults, the profile named there.
     """
     layers = [profile_of(defaults), mapping(defaults.get("config"))]
     if topic.get("profile"):
@@ -50,17 +53,20 @@ def config_of(topic: Entry, defaults: Entry) -> dict[str, Any]:
 
 
 def profile_of(entry: Entry) -> Entry:
-    """Return the properties of the profile that an entry names; an empty dict if it does not exist."""
+    """Return {property: value} of the profile that a topic (or kafka_topic_defaults) names; {} if there is none."""
     return mapping(mapping(profiles().get(str(entry.get("profile")))).get("config"))
 
 
 def mapping(value: Any) -> Entry:
-    """Return a dict; an empty one if the value is not a dict."""
+    """Return the value if it is a dict, else {}."""
     return value if isinstance(value, Mapping) else {}
 
 
 def converted(name: str, value: Any, replicas: int | None) -> Any:
-    """Return the value of a property converted to milliseconds, bytes or replicas; unchanged if it has no unit."""
+    """Return the value of a topic property in ms, bytes or replicas if it has a unit, such as 7d; else unchanged.
+
+    "all but one" (min.insync.replicas) becomes `replicas` - 1.
+    """
     if name == MIN_ISR and value == ALL_BUT_ONE:
         return max((replicas or REPLICAS) - 1, 1)
     number = amount(value, units_of(name))
@@ -68,7 +74,7 @@ def converted(name: str, value: Any, replicas: int | None) -> Any:
 
 
 def as_brokers_report(name: str, value: Any) -> str:
-    """Return a value as brokers report it, however it is written: lists without blanks, 0.50 as 0.5."""
+    """Return the value of a topic property as brokers report it: lists without blanks, 0.50 as 0.5."""
     kind = (Definitions.load("kafka", "").spec("topic", name) or {}).get("type", "string")
     text = text_of(value)
     if kind == "boolean":
@@ -84,7 +90,11 @@ def as_brokers_report(name: str, value: Any) -> str:
 
 
 def resolved(topic: Entry, defaults: Entry, replicas: int) -> dict[str, Any]:
-    """Return a topic as the module kafka_topics expects it. Raises ValueError with what is wrong with it."""
+    """Return a topic in the form that the module kafka_topics expects.
+
+    `defaults` is kafka_topic_defaults, `replicas` the replication factor if neither sets it. Raises ValueError if the
+    name or the number of partitions is missing, a profile does not exist, or a switch is not a boolean.
+    """
     if topic.get("name") in (None, ""):
         raise ValueError("a topic without a name")
     name = str(topic["name"])

@@ -12,7 +12,11 @@ REPAIR = "operator: repair the network"
 
 
 def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: int) -> str:
-    """Return what the operator does; `left` is the smallest number of live replicas of a partition."""
+    """Return what the operator must do after a failure, as text.
+
+    `kind` is the kind of failure (see failures.Row), `lost` are the names of the lost servers, `serves` is whether
+    ZooKeeper has a quorum, and `left` is the smallest number of live replicas of any partition.
+    """
     lower = serves and left >= 1
     if kind == "cut":
         return REPAIR + (f", or lower min.insync.replicas to {left}" if lower else "")
@@ -27,7 +31,10 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
 
 
 def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
-    """Return the datacenter of a quorum group that lost no member while another lost all; '' if there is none."""
+    """Return the datacenter of a ZooKeeper group that lost no member, if another group lost all of them; else ''.
+
+    If the group spans several datacenters, their names are joined by "and".
+    """
     groups: dict[int, list[Server]] = {}
     for voter in layout.voters:
         if voter.group is not None and voter.weight > 0:
@@ -40,7 +47,10 @@ def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
 
 
 def _needed(layout: Layout, lost: frozenset[str], serves: bool, left: int) -> str:
-    """Return the fewest servers that restore quorum and writes, as text."""
+    """Return the smallest number of servers that must return to restore quorum and writes, such as "a broker".
+
+    The arguments are those of `advice`.
+    """
     down = [voter.name for voter in layout.voters if voter.name in lost]
     alive = set(layout.names) - lost
     enough = (

@@ -1,4 +1,4 @@
-"""Enumerates the failures of a layout, and what is left after each."""
+"""Enumerates the failures of a layout, and what still works after each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FUNCTIONS = ("zookeeper", "kafka", "both")
 
 @dataclass(frozen=True)
 class Row:
-    """One failure and what is left."""
+    """One possible failure of a layout, and what still works after it."""
 
     failure: str
     kind: str
@@ -39,24 +39,25 @@ class Row:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of a server, or of both servers of a pair."""
+        """The functions (zookeeper, kafka or both) of the lost server, or of both servers of a pair."""
         return tuple(function for function, _, _ in self.shape)
 
     @property
     def datacenters(self) -> tuple[str, ...]:
-        """The datacenters of a server, or of both servers of a pair."""
+        """The datacenters of the lost server, or of both servers of a pair."""
         return tuple(datacenter for _, datacenter, _ in self.shape)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """All fields but the name, in the order of the columns."""
+        """The table's cells after the name: quorum, writable and zero loss (yes or no), and the operator's action."""
         return (*("yes" if cell else "no" for cell in (self.quorum, self.writable, self.zero_loss)), self.who)
 
 
 def survival(layout: Layout) -> list[Row]:
-    """Return a row for each failure: servers, racks, datacenters, cuts, networks, pairs of servers.
+    """Return a Row for each failure: of a server, rack, datacenter or network, of two servers, and of a link.
 
-    A cut is judged from the side of all other datacenters. Raises ValueError if Kafka would refuse to create a topic.
+    A datacenter that is cut off is judged from the side of the other datacenters. Raises ValueError if Kafka could not
+    create a topic with this replication factor.
     """
     outcome, names = _Outcome(layout), layout.names
     shapes = {name: _shape(layout, name) for name in names}
@@ -90,7 +91,7 @@ def survival(layout: Layout) -> list[Row]:
 
 
 class _Outcome:
-    """The outcome of losing servers, with the replica sets computed once."""
+    """Computes the Row of each failure; the possible replica sets of the layout are computed once."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout, brokers = layout, layout.brokers
@@ -106,7 +107,7 @@ class _Outcome:
         self.quorums: dict[frozenset[str], tuple[bool, bool]] = {}
 
     def of(self, failure: str, kind: str, lost: frozenset[str], shape: tuple[tuple[str, str, str], ...] = ()) -> Row:
-        """Return the row for losing these servers for good, or for being cut off from them."""
+        """Return the Row for losing the servers `lost` for good, or for being cut off from them (kind "cut")."""
         replicas_lost, has_quorum, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
         replicas_out = self._most(lost | self._without_session(lost)) if has_quorum else replicas_lost
         replicas_left = self.layout.replication_factor - replicas_out
@@ -119,33 +120,34 @@ class _Outcome:
         return Row(failure, kind, lost, has_quorum, writable, zero_loss, action, shape)
 
     def _without_session(self, lost: frozenset[str]) -> frozenset[str]:
-        """Return the brokers that can reach no remaining ZooKeeper server: the cluster continues without them."""
+        """Return the brokers that can reach no remaining ZooKeeper server; the cluster continues without these."""
         return frozenset(
             broker.name for broker in self.layout.brokers if broker.connects_to and broker.connects_to <= lost
         )
 
     def _most(self, lost: frozenset[str]) -> int:
-        """Return the most replicas of one partition that may be on these servers.
-
-        Each broker has replicas of some partition.
-        """
+        """Return the largest number of replicas of one partition that may be on the servers `lost`."""
         brokers = lost & self.broker_names
         if len(brokers) == 2:
             return 2 if brokers in self.together else 1
         return len(brokers) if len(brokers) < 2 else max(len(brokers & replicas) for replicas in self.replica_sets)
 
     def _quorum(self, lost: frozenset[str]) -> tuple[bool, bool]:
-        """Tell whether the rest has a quorum, and whether every quorum that may have acknowledged has a member left."""
+        """Return (whether the remaining servers have a quorum, whether no acknowledged metadata is lost).
+
+        Metadata is kept if the servers `lost` alone are no quorum: then a server of every quorum remains.
+        """
         if lost not in self.quorums:
             self.quorums[lost] = quorum(self.layout, self.voter_names - lost), not quorum(self.layout, lost)
         return self.quorums[lost]
 
 
 def _networks(layout: Layout) -> Iterator[Row]:
-    """Return the rows for the loss of one network everywhere.
+    """Yield the Row for losing the client network, and for losing the replication network, on all hosts.
 
     Clients reach brokers over the client network. Over the replication network followers fetch, and leaders ask the
-    controller to shrink an ISR: even with a min ISR of 1 only partitions led by the controller would accept writes.
+    controller to shrink an ISR. Without it, even with a min ISR of 1, only partitions led by the controller accept
+    writes.
     """
     for network, serves, writable in (
         ("client", True, False),
@@ -163,7 +165,7 @@ def _networks(layout: Layout) -> Iterator[Row]:
 
 
 def _datacenters(layout: Layout) -> dict[str, frozenset[str]]:
-    """Return the hosts of each datacenter."""
+    """Return {datacenter: names of its hosts}."""
     return {
         datacenter: frozenset(server.name for server in layout.servers if server.datacenter == datacenter)
         for datacenter in dict.fromkeys(server.datacenter for server in layout.servers)
@@ -171,7 +173,7 @@ def _datacenters(layout: Layout) -> dict[str, frozenset[str]]:
 
 
 def _racks(layout: Layout) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the racks that hold several hosts, and not their whole datacenter."""
+    """Yield (name, hosts) of each rack that holds several hosts, but not all hosts of its datacenter."""
     datacenters = _datacenters(layout)
     for datacenter, rack in sorted(
         {(server.datacenter, server.rack) for server in layout.servers if server.rack is not None}
@@ -184,7 +186,7 @@ def _racks(layout: Layout) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _shape(layout: Layout, name: str) -> tuple[str, str, str]:
-    """Return function, datacenter and failure domain of a host; the domain of a broker is its broker.rack."""
+    """Return (function, datacenter, failure domain) of a host; the failure domain of a broker is its broker.rack."""
     servers = [server for server in layout.servers if server.name == name]
     function = servers[0].function if len(servers) == 1 else "both"
     domain = next(

@@ -1,4 +1,4 @@
-"""Describes a layout: the servers of one cluster, and the settings on which the survival of their data depends."""
+"""Describes a layout: the servers of one cluster, and the settings that decide which failures it survives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Server:
-    """One process of the cluster; a host with both functions is two servers of one name."""
+    """One process of the cluster, ZooKeeper or Kafka; a host with both functions is two Servers with one name."""
 
     name: str
     function: str
@@ -28,7 +28,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Layout:
-    """The servers of one cluster, brokers ordered by id, and the settings that decide the survival of their data."""
+    """The servers of one cluster (brokers ordered by id), and the settings that decide which failures it survives."""
 
     servers: tuple[Server, ...]
     replication_factor: int
@@ -38,20 +38,20 @@ class Layout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every host once."""
+        """The names of all hosts, each once."""
         return tuple(dict.fromkeys(server.name for server in self.servers))
 
     @property
     def brokers(self) -> tuple[Server, ...]:
-        """The brokers, in the order of their ids."""
+        """The Kafka brokers, in the order of their ids."""
         return tuple(server for server in self.servers if server.function == "kafka")
 
     @property
     def voters(self) -> tuple[Server, ...]:
-        """The ZooKeeper servers without the observers."""
+        """The ZooKeeper servers that vote (all but the observers)."""
         return tuple(server for server in self.servers if server.function == "zookeeper" and server.voter)
 
     @property
     def min_isr(self) -> int:
-        """min.insync.replicas as Kafka applies it: never more than the number of replicas."""
+        """min.insync.replicas as Kafka applies it: at most the replication factor."""
         return min(self.min_insync_replicas, self.replication_factor)

@@ -1,4 +1,4 @@
-"""Decides whether servers of a layout hold a quorum of its ZooKeeper ensemble."""
+"""Decides whether some servers of a layout hold a quorum of its ZooKeeper ensemble."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout imp
 
 
 def quorum(layout: Layout, alive: AbstractSet[str]) -> bool:
-    """Tell whether these servers hold a quorum of the ensemble."""
+    """Tell whether the servers in `alive` (names) hold a quorum of the layout's ZooKeeper ensemble."""
     voters = [ensemble.Voter(voter.name, voter.group, voter.weight) for voter in layout.voters]
     return ensemble.quorum(voters, alive)

@@ -7,12 +7,13 @@ from itertools import count, zip_longest
 
 
 def placements(brokers: Mapping[int, str | None], replication_factor: int) -> set[frozenset[int]]:
-    """Return every replica set that Kafka 3.9 can give a partition of a new topic; `brokers` is broker.rack by id.
+    """Return every set of broker ids on which Kafka 3.9 may place the replicas of a partition of a new topic.
 
-    AdminUtils arranges the brokers in a ring that alternates racks, and starts each partition at the next broker. The
-    distance of the followers from the leader is random at first and grows with each turn of the ring, by the number
-    of racks; racks that already have a replica are skipped while others have none. Without racks it is the ring of a
-    single rack. Raises ValueError if Kafka would.
+    `brokers` is {broker id: broker.rack}. Kafka (AdminUtils) arranges the brokers in a ring that alternates racks, and
+    starts each partition at the next broker. The distance of the followers from the leader is random at first, and
+    grows by the number of racks with each turn of the ring. Racks that already have a replica are skipped while others
+    have none. Without racks, all brokers count as one rack. Raises ValueError if Kafka would refuse to create the
+    topic.
     """
     racks = sorted(set(brokers.values()), key=str)
     if not 1 <= replication_factor <= len(brokers):

@@ -1,4 +1,4 @@
-"""Prints the failures of a layout as a table; pairs of servers are summarised, and named where a name is exact."""
+"""Prints the failures of a layout as a table, in which pairs of servers with one outcome share a line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HEADLINE = ("what fails", "quorum", "writable", "zero loss", "who acts")
 
 
 def text_table(layout_name: str, rows: Sequence[Row]) -> str:
-    """Return the rows for a terminal, under the layout's name.
+    """Return the table of failures as text for a terminal, below the name of the layout.
 
-    Pairs are summarised, and named by what they have in common if that name fits no other pair.
+    Pairs of servers with one outcome share a line if they have something in common that no other pair has.
     """
     return "\n".join(
         [layout_name, *table(HEADLINE, [cells for cells, _ in _lines(rows)]), *(f"  {line}" for line in _totals(rows))]
@@ -25,7 +25,10 @@ def text_table(layout_name: str, rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | None = None) -> str:
-    """Return the same table as Markdown; `seen` adds a column with what was observed of the failures of a row."""
+    """Return the table of failures as Markdown.
+
+    `seen` adds a column: it returns what was observed in tests of the failures of a line.
+    """
     headline = (*HEADLINE, "seen") if seen else HEADLINE
     cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
     lines = [f"| {' | '.join(line)} |" for line in (headline, ("---",) * len(headline), *cells)]
@@ -43,9 +46,9 @@ def _totals(rows: Sequence[Row]) -> list[str]:
 
 
 def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
-    """Return the cells of the tables with the rows that each line covers.
+    """Return (cells, rows that the line covers) for each line of the table.
 
-    Single failures come first, then pairs by outcome, harmless pairs last.
+    Single failures come first, then pairs by outcome. All pairs without any harm are one line, the last.
     """
     pairs, harmless = [row for row in rows if row.kind == "pair"], list[Row]()
     outcomes: dict[tuple[str, ...], list[Row]] = {}
@@ -63,9 +66,9 @@ def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
 
 
 def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield names that fit `members` among `pairs` and no other pair, with the pairs that each name covers.
+    """Yield (name, rows) so that the names together cover `members`, and each name fits no other row of `pairs`.
 
-    Names by function come first, then by datacenter, then by server.
+    A name by function is preferred, then one by datacenter, then the two servers.
     """
     for functions in dict.fromkeys(row.functions for row in members):
         wanted = {row.failure for row in members if row.functions == functions}
@@ -97,9 +100,10 @@ def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, 
 
 
 def _exact(wanted: set[str], pairs: Sequence[Row], all_of_them: str, two_of_them: str) -> str:
-    """Return a name for `wanted`; '' if none is exact.
+    """Return a name for the failures `wanted` among `pairs`; '' if no name fits exactly these.
 
-    It is all of `alike`, or all that share a datacenter or rack, or all that do not.
+    Names tried are all pairs, pairs in one datacenter or rack, and pairs in different ones. `all_of_them` and
+    `two_of_them` are texts such as "any two brokers" and "two brokers".
     """
     names = {
         all_of_them: {row.failure for row in pairs},
