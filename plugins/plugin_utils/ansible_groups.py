@@ -1,4 +1,4 @@
-"""Reads which Ansible groups set a host's variables, in their order of precedence."""
+"""Reads which Ansible groups a host is in and which variables these set, in their order of precedence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Wraps the private API of Ansible that this project uses; test_ansible_internals.py notices when it moves."""
+"""Wraps the private API of Ansible that this project uses; a test fails if Ansible changes it.
+
+The test is tests/unit/test_ansible_internals.py.
+"""
 
 from __future__ import annotations
 

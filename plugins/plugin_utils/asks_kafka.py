@@ -1,4 +1,4 @@
-"""Base of actions whose module asks a Kafka cluster; the Kafka libraries are imported once for a run."""
+"""Base class of actions whose module queries a Kafka cluster; imports the Kafka libraries once for a run."""
 
 from __future__ import annotations
 

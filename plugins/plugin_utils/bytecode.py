@@ -1,6 +1,6 @@
-"""Keeps the bytecode of this collection as Python keeps all other: Ansible's finder compiles it at each start.
+"""Stores the bytecode of this collection's files: Ansible's importer compiles them at each start.
 
-Uses private API of Ansible; tests/unit/test_bytecode.py notices when it moves.
+Uses private API of Ansible; tests/unit/test_bytecode.py fails if Ansible changes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds the last line of a run, which counts what the run changed, from the results of its tasks."""
+"""Builds the last line of a run, which counts the changes that the results of its tasks report."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Compares the properties of two versions of a product, by their definitions.
+"""Compares the properties of two versions of Kafka or ZooKeeper, by their definitions.
 
-plugins/definitions/generated/older-<product>.json holds the differences of older versions
-(packaging/older_definitions.py). A version without definitions is unknown: no similar version replaces it.
+plugins/definitions/generated/older-<product>.json contains how older versions differ (packaging/older_definitions.py).
+A version without definitions is unknown; no similar version replaces it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The properties of Kafka and ZooKeeper, and checks of settings that name them.
+"""The properties of Kafka and ZooKeeper, and checks of the settings that a site gives them.
 
-The lists are plugins/definitions/generated/*.json, which packaging/definitions.py makes from the products' own jars.
+The lists of properties are plugins/definitions/generated/*.json, which packaging/definitions.py extracts from the jars
+of the products.
 """
 
 from __future__ import annotations
@@ -124,11 +125,10 @@ class Definitions:
         return defaults[0] if defaults == defaults[:1] * len(defaults) else None
 
     def judge(self, section: str, settings: Mapping[str, Any]) -> list[Finding]:
-        """Return a finding for each unknown name and each value that the product rejects.
+        """Return a finding for each setting whose name the product does not know or whose value it rejects.
 
-        Keys without a value (None) are skipped.
-
-        Sections: broker, producer, consumer, admin, topic, client (a file that several kinds share), zookeeper.
+        `settings` is {name: value}; names with the value None are skipped. `section` is broker, producer, consumer,
+        admin, topic, client (one file for several kinds of clients) or zookeeper.
         """
         findings = []
         for name, value in ((str(name), value) for name, value in settings.items()):
@@ -142,7 +142,7 @@ class Definitions:
     # Names
 
     def tables(self, section: str) -> list[Mapping[str, Spec]]:
-        """Return the tables of a section."""
+        """Return the dicts {property name: spec} of a section: three for `client` (any kind of client), else one."""
         return [self.sections[part] for part in (CLIENTS if section == "client" else (section,))]
 
     def spec(self, section: str, name: str, settings: Mapping[str, Any] | None = None) -> Spec | None:

@@ -1,4 +1,4 @@
-"""Lists the ports at which brokers and servers of a site speak TLS, with the certificates in their files."""
+"""Lists the TLS ports of the brokers and ZooKeeper servers of a site, with the certificates in their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a function in a forked process that has everything imported; returns its output and exit status."""
+"""Runs a function in a forked process that has everything imported; returns its exit status and output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the functions that a host can have: functions/<name>.yml describes one, the group of that name gives it."""
+"""Reads the functions that a host can have, such as kafka; each is described in functions/<name>.yml.
+
+A host has a function if it is in the group of the same name.
+"""
 
 from __future__ import annotations
 

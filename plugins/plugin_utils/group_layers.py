@@ -1,4 +1,4 @@
-"""Describes what the Ansible groups of an inventory set, in their order of precedence."""
+"""Describes which variables one Ansible group of an inventory sets, and its place in the precedence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLUGIN_VARIABLES = "millrace_plugin_variables"
 
 @dataclass(frozen=True)
 class Layer:
-    """What one group sets in one place: in the hosts file or in its group_vars."""
+    """The variables that one group sets in one place: in the hosts file, or in its group_vars (`in_files`)."""
 
     group: str
     in_files: bool

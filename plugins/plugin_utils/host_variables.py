@@ -1,4 +1,4 @@
-"""Computes the variables of hosts: each once, also if several templates use it."""
+"""Computes the variables of hosts, each once, even if several templates use it."""
 
 from __future__ import annotations
 

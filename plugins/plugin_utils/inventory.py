@@ -1,6 +1,6 @@
-"""Reads the model from an Ansible inventory: site variables and role inputs of each host.
+"""Reads the model from an Ansible inventory: the site variables and role inputs of each host.
 
-Each value is computed and validated against its argument spec.
+Each value is computed and then validated against its argument spec.
 """
 
 from __future__ import annotations

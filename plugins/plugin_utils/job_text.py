@@ -1,4 +1,4 @@
-"""Writes the configuration of a job as JSON, the same text for preflight and for the job."""
+"""Writes the configuration of a job as JSON; preflight checks the same text that the job gets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The options of a listener, with their defaults.
+"""The options of a Kafka listener, as an entry of kafka_listeners sets them, with their defaults.
 
-Filters write them; the model and reloads read them.
+Filters write listeners into files with them; the model and the reload of certificates read them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def encrypted(listener: Mapping[str, Any]) -> bool:
-    """Tell whether a listener uses TLS."""
+    """Tell whether this entry of kafka_listeners uses TLS."""
     return listener.get("protocol") in ("SSL", "SASL_SSL")
 
 

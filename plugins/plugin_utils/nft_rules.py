@@ -1,4 +1,4 @@
-"""Firewall rules of the ports that this project opens: from the inventory to rules, and from rules to lines of nft."""
+"""Computes the firewall rules for the ports that this project opens, and the nft lines of these rules."""
 
 from __future__ import annotations
 

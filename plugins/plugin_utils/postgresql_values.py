@@ -1,6 +1,6 @@
-"""Compares values of PostgreSQL settings with the server's own list of settings and its rules for numbers.
+"""Compares values of PostgreSQL settings with the server's own list of settings.
 
-https://www.postgresql.org/docs/15/config-setting.html#CONFIG-SETTING-NAMES-VALUES
+Numbers follow https://www.postgresql.org/docs/15/config-setting.html#CONFIG-SETTING-NAMES-VALUES
 """
 
 from __future__ import annotations

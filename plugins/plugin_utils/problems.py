@@ -1,4 +1,4 @@
-"""Describes problems of an inventory or a host, and prints them for people and as JSON for programs."""
+"""Describes problems of an inventory or a host, and prints them as text and as JSON."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProblemKind:
     warning: bool = False
 
     def variant(self, *, message: str = "", advice: str = "") -> ProblemKind:
-        """Return this kind with another message or advice."""
+        """Return a copy of this kind (same code) with another message or advice; '' keeps the text."""
         return replace(self, message=message or self.message, advice=advice or self.advice)
 
     def instead_of(

@@ -1,4 +1,7 @@
-"""Packs a program of the collection into one file that a host runs by itself, with the module_utils that it imports."""
+"""Packs one program of the collection, with the module_utils that it imports, into a file for hosts.
+
+A host runs this file with its own Python, without Ansible.
+"""
 
 from __future__ import annotations
 

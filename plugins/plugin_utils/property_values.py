@@ -1,4 +1,4 @@
-"""Checks values of properties against their spec in plugins/definitions/generated."""
+"""Checks the values of Kafka and ZooKeeper properties against their specs in plugins/definitions/generated."""
 
 from __future__ import annotations
 

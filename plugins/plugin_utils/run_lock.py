@@ -1,9 +1,9 @@
-"""Locks hosts, so that one run at a time changes a host: flock on a file for each, held until the run ends.
+"""Locks hosts for one run at a time, with flock on one file on the control node per host, until the run ends.
 
-A task runs in a worker that ends with it, so a worker cannot keep a lock. It sends the open file to a socket pair that
-the main process of the run created before (socketpair(7), SCM_RIGHTS). While that process lives, the queue of the
-socket keeps the open file, and the open file keeps its flock (flock(2)). The kernel releases it however the process
-ends.
+A task runs in a worker process that ends with the task, so a worker cannot keep a lock. The worker sends the open file
+to a socket pair that the run's main process created before (socketpair(7), SCM_RIGHTS). While the main process lives,
+the queue of the socket keeps the file open, and the open file keeps its flock (flock(2)). The kernel releases the lock
+however the process ends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recognizes secrets by the name and the text of a setting.
 
-Preflight rejects them unencrypted, and diffs of files do not show them.
+Preflight rejects secrets that are not encrypted, and diffs of files hide secrets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the argument specs of roles (meta/argument_specs.yml) and of the site variables. For the control node."""
+"""Reads, on the control node, the argument specs of roles and of the site variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells the kind of a key store or trust store by its file extension."""
+"""Determines the type of a key store or trust store by its file extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the tags of the command line."""
+"""Checks the values of --tags and --skip-tags."""
 
 from __future__ import annotations
 

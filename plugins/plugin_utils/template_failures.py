@@ -1,6 +1,6 @@
-"""Reads why a template failed from the text of Ansible's exception: it has no other form.
+"""Reads from the text of Ansible's exception why a template failed: the exception has no structured data.
 
-The errors of our own filters are defined here too, beside the patterns that read them.
+The errors of this project's own filters are defined here too, next to the patterns that read them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists what the declared versions change on hosts that run other versions, before it is done."""
+"""Lists which properties an upgrade to the declared versions would change, before the run upgrades any host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds all files of variables that Ansible cannot parse: Ansible reports only the first, without its name."""
+"""Finds all variable files that Ansible cannot parse: Ansible reports only the first, without its name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Prints what a task waits for while it waits.
+"""Prints what a task waits for, while the task waits.
 
-A module cannot print: Ansible reads its result when it has ended.
+A module cannot print: Ansible reads its result only when the module has ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Compares the hosts (as the module host_probe sees them) with the inventory.
+"""Compares the hosts, as the module host_probe reports them, with the inventory.
 
-One module per subject. A check reads a machine and its probe and yields problems.
+There is one Python module per subject. A check reads a machine of the model and the result of its host_probe, and
+yields problems.
 """
 
 from __future__ import annotations

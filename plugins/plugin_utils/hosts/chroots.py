@@ -1,4 +1,4 @@
-"""Keeps a broker with its cluster: in the same chroot (znode) of the same ZooKeeper servers."""
+"""Checks that a broker stays in its cluster: the same chroot (znode) of the same ZooKeeper servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks database hosts: memory for the server, and no data of another version of PostgreSQL."""
+"""Checks database hosts: enough memory for PostgreSQL, and no data of another PostgreSQL version."""
 
 from __future__ import annotations
 

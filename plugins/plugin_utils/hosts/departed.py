@@ -1,4 +1,4 @@
-"""Checks what was removed from the inventory and is still needed: brokers, and log dirs of failed disks."""
+"""Checks for brokers, and log dirs of failed disks, that the inventory no longer has but the cluster needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks disks: mounted, local, without I/O errors, and with the data of this broker or server."""
+"""Checks that disks are mounted, local and without I/O errors, and contain data of this broker or server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the contents of a broker's log dirs: each replica in one log dir, and none in a log dir that was removed."""
+"""Checks the contents of a broker's log dirs: each replica in one of them, and none in a removed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the ports that a run needs for its own questions: a server or broker that is up must listen there already."""
+"""Checks that running servers and brokers listen at the ports at which this run will query them."""
 
 from __future__ import annotations
 

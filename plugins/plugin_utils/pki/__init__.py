@@ -1,1 +1,1 @@
-"""Certificates on the control node: CAs, requests, bundles, checks."""
+"""Certificates on the control node: CAs, requests, truststores, and checks of them."""

@@ -1,4 +1,4 @@
-"""Reads or creates the CAs of a host."""
+"""Reads or creates the CAs that pki_authorities declares for a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describes a certificate as declared, and reads files of keys and certificates. Nothing is written."""
+"""Describes a declared certificate, and reads files of keys and certificates. Nothing is written."""
 
 from __future__ import annotations
 

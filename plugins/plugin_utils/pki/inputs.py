@@ -1,4 +1,4 @@
-"""Checks the inputs of the role pki by themselves, before any file is read."""
+"""Checks the inputs of the role pki before any file is read."""
 
 from __future__ import annotations
 

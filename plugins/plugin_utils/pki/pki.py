@@ -1,4 +1,4 @@
-"""Brings the certificates of one host, on the control node, to their declared state; lists the files of the host."""
+"""Brings one host's certificates on the control node to their declared state; lists the host's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes PKCS #12 stores and bundles of CA certificates."""
+"""Writes PKCS #12 stores, and truststores (files of CA certificates)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records and writes the changes of one call for one host, in the folder of the control node."""
+"""Records the changes of one call for one host, and writes them to the pki folder of the control node."""
 
 from __future__ import annotations
 

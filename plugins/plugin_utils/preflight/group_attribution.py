@@ -1,4 +1,4 @@
-"""Attributes a wrong number of datacenters to the one group that repeats the datacenter of another group."""
+"""Attributes a wrong number of datacenters to the group that repeats another group's datacenter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds lists and dicts that two groups of a host set: one overrides the other, and entries of the other are lost."""
+"""Finds lists and dicts that two groups of a host set: one overrides the other, whose entries are lost."""
 
 from __future__ import annotations
 

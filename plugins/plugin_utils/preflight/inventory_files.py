@@ -1,4 +1,4 @@
-"""Checks the files of an inventory: unread files, several inventories in one folder, a missing plugin line."""
+"""Checks inventory files: unread files, several inventories in one folder, a missing plugin line."""
 
 from __future__ import annotations
 

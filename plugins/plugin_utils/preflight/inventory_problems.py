@@ -1,4 +1,4 @@
-"""Collects all problems of an inventory, each once: a problem that follows from another one is dropped."""
+"""Collects all problems of an inventory, and drops each that only follows from another problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the configurations of jobs with the wheel that would be installed."""
+"""Checks the configurations of Spark jobs with the code in the wheel that would be installed."""
 
 from __future__ import annotations
 

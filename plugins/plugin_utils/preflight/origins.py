@@ -1,4 +1,4 @@
-"""Finds the group that sets the value of a problem: a line of group_vars/all is corrected there, for all its hosts."""
+"""Finds the group that sets the wrong value of a problem, since the value is corrected there for all hosts."""
 
 from __future__ import annotations
 

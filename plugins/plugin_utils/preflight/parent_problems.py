@@ -1,4 +1,4 @@
-"""Finds problems that are part of a larger one, and the site variable that sets an entry of a role input."""
+"""Finds problems that are part of a larger problem, and the site variable behind an entry of a role input."""
 
 from __future__ import annotations
 

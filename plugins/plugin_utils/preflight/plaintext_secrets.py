@@ -1,4 +1,4 @@
-"""Finds secrets in plain text: in the inventory, and in units and command lines of services."""
+"""Finds secrets in plain text: in inventory files, and in systemd units and command lines of services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds values of a group that its hosts do not get: another group overrides them, or they replace a default."""
+"""Finds group values that another group overrides on some hosts, and dicts that replace a default dict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drops problems that another problem explains: one correction solves both."""
+"""Drops each problem that another problem explains, since one correction solves both."""
 
 from __future__ import annotations
 

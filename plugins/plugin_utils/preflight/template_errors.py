@@ -1,4 +1,4 @@
-"""Explains templates that fail: where they are, and what is wrong, without the words of Python."""
+"""Explains why a template fails and where it is, without the error texts of Python."""
 
 from __future__ import annotations
 

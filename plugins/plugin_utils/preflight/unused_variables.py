@@ -1,4 +1,4 @@
-"""Finds variables of hosts whose functions do not read them, and values that a template misreads."""
+"""Finds variables that no function of the host reads, and text values that a template takes for true."""
 
 from __future__ import annotations
 

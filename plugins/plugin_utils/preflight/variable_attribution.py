@@ -1,4 +1,4 @@
-"""Moves a problem of two variables, of which the site sets one, to the one that the site sets."""
+"""Reports a problem of two variables at the variable that the site sets, if the project sets the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds numbers that YAML reads in another base than they are written: 010 is eight, 1:30 is ninety."""
+"""Finds numbers that YAML does not read as decimal: it reads 010 as 8 (base 8) and 1:30 as 90 (base 60)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, 
 
 
 def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the numbers in site variables and role inputs that YAML reads in base 8 or 60."""
+    """Yield a problem for each number in a site variable or role input that YAML reads in base 8 or 60."""
     for host in model.function_hosts:
         raw = reader.raw(host)
         for name in model.known & raw.keys() & model.names[host]:
