@@ -57,7 +57,7 @@ def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, 
 
 @dataclass(frozen=True)
 class Part:
-    """What a waiting module keeps for its next call: what was missing last, and since when it is not worse."""
+    """What a waiting module keeps for its next call: what was missing last, and since when nothing more is missing."""
 
     pause: float = 0
     """Seconds after which this part ends; 0: with the wait."""
@@ -89,7 +89,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Look:
-    """One observation of what is waited for."""
+    """One observation of the cluster or ensemble that a wait is for, and how to decide by it."""
 
     lacking: Lacking | None
     """None without an answer."""
@@ -117,8 +117,8 @@ class Patience:
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
     """Call `look` until its decision (`settle`) is positive, a longer wait is useless, or the time is over.
 
-    A decision is made only after the observation has not become worse for `patience.same` seconds, or if nothing is
-    missing. If this call ends before the wait does, the verdict's `rest` is for the next call.
+    A decision is made once the observation has not become worse for `patience.same` seconds, or at once if nothing is
+    missing. If this call ends before the wait does (`patience.part`), the result's `rest` is for the next call.
     """
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)

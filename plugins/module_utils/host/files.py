@@ -42,7 +42,7 @@ def block(text: str, marker: str, content: str) -> str:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Raise StateError with the path if the code inside raises OSError."""
+    """Context manager: turn OSError into StateError, whose text begins with the path."""
     try:
         yield
     except OSError as error:
@@ -53,7 +53,7 @@ class Files:
     """Makes the changes in the file system for one call of a module."""
 
     def __init__(self, module: Any, act: Callable[[str, str, str, str], bool]) -> None:
-        """Store the AnsibleModule, which gives check mode and writes files, and `act`.
+        """Store the two helpers: AnsibleModule (check mode, writing of files) and the function `act`.
 
         `act(change, path, before, after)` records a change for the result; it returns False if the change must not be
         made (check mode).
@@ -99,10 +99,10 @@ class Files:
             raise StateError(f"{wanted['path']}: owner {owner} does not exist; create it first") from None
 
     def attributes(self, name: str, wanted: Mapping[str, Any], quiet: bool = False) -> None:
-        """Set owner, group, mode and SELinux context of a file if they differ.
+        """Set owner, group, mode and SELinux context of a file if they differ from `wanted`.
 
-        `name` is the path to open. `wanted["path"]` is its real path: for messages, and to look up the context. With
-        `quiet` the change is not recorded, because it belongs to one that is.
+        `name` is the path to open. `wanted["path"]` is the real path, for messages and for the SELinux context. With
+        `quiet` the change is not recorded, because it belongs to another change that is recorded.
         """
         path, ids = wanted["path"], self.ids(wanted)
         owner, group = map(str, ids) if ids else (None, None)

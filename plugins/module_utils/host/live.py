@@ -66,10 +66,10 @@ def write(unit: str, record: Record) -> None:
 
 
 def judged(unit: str, process: str, begun: str, declared: str) -> Live:
-    """Tell whether a unit's process has the declared dynamic settings.
+    """Compare the dynamic settings of a unit's process with the declared ones.
 
-    `process` is its InvocationID, `begun` the digest with which it was started, `declared` the digest of the settings
-    that it should have.
+    `process` is its InvocationID, `begun` the digest with which it was started, `declared` the digest of the declared
+    settings.
     """
     record = read(unit)
     holds = record.digest if record.process == process else begun

@@ -26,7 +26,7 @@ class Directory:
     """Whether only root (or the user of this process) can change its entries."""
 
     def entry(self, path: str) -> str:
-        """Return a path to open the entry of this directory that has the last name in `path`."""
+        """Return a path that opens the entry of this directory named like the last component of `path`."""
         return f"{self.name}/{os.path.basename(path)}"
 
 
@@ -105,9 +105,10 @@ def descend(path: str, make: bool) -> int:
 
 @contextmanager
 def held(path: str, make: bool = False) -> Iterator[Directory | None]:
-    """Yield the directory at `path`, kept open for the code inside; None if it does not exist.
+    """Context manager: yield the directory at `path` and keep it open; yield None if it does not exist.
 
-    With `make` missing directories are created. Raises StateError at a link of another user, or if it is no directory.
+    With `make` missing directories are created. Raises StateError at a link that another user than root may have
+    created, or if the path is no directory.
     """
     try:
         descriptor = descend(path, make)
@@ -124,7 +125,7 @@ def held(path: str, make: bool = False) -> Iterator[Directory | None]:
 
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
-    """Set this umask for the files and directories that the code inside creates."""
+    """Context manager: new files and directories get this umask, whatever the umask of the host."""
     before = os.umask(mask)
     try:
         yield

@@ -68,10 +68,10 @@ def locks(unit: str) -> set[str]:
 
 
 def served(log_dirs: Iterable[str], held: Collection[str]) -> dict[str, list[str]]:
-    """Return {serves: log dirs that the running broker uses, given_up: log dirs that it has taken offline}.
+    """Return {serves: log dirs that the running broker uses, given_up: log dirs that the broker has taken offline}.
 
-    `held` are the broker's open `.lock` files. They are compared by path: if a file system is mounted over a log dir,
-    the broker still uses the directory below. Without any lock, no log dir counts as offline.
+    The broker uses a log dir if its `.lock` is among the open files in `held`, even if another file system is mounted
+    over the log dir now. Without any lock, no log dir counts as offline.
     """
     ours = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" in held]
     return {"serves": ours, "given_up": [path for path in log_dirs if path not in ours] if held else []}
@@ -197,9 +197,10 @@ def installed_archives() -> dict[str, str]:
 
 
 def installed(dest: str) -> str:
-    """Return the SHA-512 (hexadecimal) of the archive that was unpacked in a directory.
+    """Return the SHA-512 (hexadecimal) of the archive that was unpacked in the directory `dest`.
 
-    '' if there is none, or if services cannot enter the directory, which was then created with a stricter umask.
+    Return '' if there is none, or if services may not enter the directory, because it was created with a stricter
+    umask.
     """
     mark = f"{dest}/.sha512"
     try:

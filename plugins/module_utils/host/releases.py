@@ -24,10 +24,10 @@ FILE = "/etc/kafka/server.properties"
 
 
 def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return {product: {installed: version, running: version}} of the installed ones among these products; '' for none.
+    """Return {product: {installed: version, running: version}} of those products that are installed; '' for no version.
 
-    Kafka has also `protocol`, the inter.broker.protocol.version of the running broker, else that of its file. It is ''
-    if neither sets it: then the version determines it.
+    Kafka has also `protocol`, the inter.broker.protocol.version of the running broker, else that of its file. If
+    neither sets it, `protocol` is '', and Kafka's version determines the protocol.
     """
     asked = [name for name in products if os.path.lexists(os.path.dirname(PRODUCTS[name][1]))]
     facts = shown("MainPID", [PRODUCTS[name][0] for name in asked]) if asked else []
@@ -67,7 +67,7 @@ def held(process: str, descriptor: str) -> str:
 
 
 def read_it(process: str, path: str = FILE) -> bool:
-    """Tell whether the process was started after the file `path` was written, so that it has read this version of it.
+    """Tell whether the process was started after the file `path` was last written, and has thus read it.
 
     The environment of such a process may still be older than the file: systemd passes the unit that it has loaded, and
     a run may be interrupted between writing the file and reloading systemd.
@@ -82,7 +82,7 @@ def read_it(process: str, path: str = FILE) -> bool:
 
 
 def in_force(process: str) -> str:
-    """Return the protocol version in the environment of the broker's process; '' if it has none."""
+    """Return the inter-broker protocol version in the environment of the broker's process; '' if it has none."""
     try:
         with open(f"/proc/{process}/environ", "rb") as stream:
             variables = stream.read().split(b"\0")
@@ -93,7 +93,7 @@ def in_force(process: str) -> str:
 
 
 def in_file(path: str = FILE) -> str:
-    """Return the protocol version that the broker's properties file sets; '' if it sets none."""
+    """Return inter.broker.protocol.version as the broker's properties file sets it; '' if it is not set."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return dict(pairs(stream.read())).get(PROTOCOL, "")

@@ -21,7 +21,7 @@ MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "
 def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the options of a unit with its `digest` set.
 
-    If it is empty, the digest comes from the text of the unit's own file among `files` (a variable in Environment=).
+    If `digest` is empty, it is read from an Environment= line of the unit's own file among `files`.
     """
     texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
     environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)

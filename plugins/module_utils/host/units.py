@@ -45,7 +45,7 @@ class Units:
     """Makes the changes of systemd units for one call of a module; `states` maps each unit to its result."""
 
     def __init__(self, check_mode: bool, act: Callable[[str, str, str, str], bool]) -> None:
-        """In check mode everything is compared and nothing is run.
+        """Store whether nothing may be changed (`check_mode`), and the function that records changes.
 
         `act(change, unit, before, after)` records a change for the result; it returns False if the change must not be
         made.
@@ -113,11 +113,11 @@ class Units:
             self.states[name]["live"] = self.live(wanted, found, pending, started)
 
     def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
-        """Return which dynamic settings the process of a unit still has to receive, for the module kafka_live_config.
+        """Return {owed: whether the module kafka_live_config has to send dynamic settings to the unit's process, ...}.
 
-        The call also records the settings that the process is about to receive, or (with `told`) has received. It
-        changes nothing in the process, so it is no change of the host. A process that starts (`restart`, `started`)
-        reads all settings from its files; then only earlier dynamic settings have to be removed.
+        The other keys are for that module. The call also records the settings that the process is about to receive, or
+        (with `told`) has received. A process that starts (`restart`, `started`) reads all settings from its files; then
+        only earlier dynamic settings have to be removed.
         """
         name, settings, digest = wanted["name"], wanted["live"]["settings"], wanted["live"]["digest"]
         process, begun = found.get("InvocationID", ""), digest_of(found["MainPID"], LIVE)
@@ -138,7 +138,7 @@ class Units:
     def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
         """Mark a unit for a restart or remove its mark, as `wanted["restart"]` requests.
 
-        Return `due` if the restart is still to be made, `done` if it was, '' if it is not requested.
+        Return `due` if the restart is still to be made, `done` if it was made, '' if no restart is requested.
         """
         name, restart = wanted["name"], wanted.get("restart") or "unset"
         mark, hosts = marks.judged(name, found), sorted(wanted.get("restart_hosts") or ())
@@ -159,7 +159,7 @@ def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None)
     """Watch for `seconds` whether a unit that was started keeps running.
 
     The watch ends early if a broker answers at `answering` ({at: host:port, tls: bool}). Raises StateError with the
-    unit's last messages if it ends within that time.
+    unit's last messages if the unit ends within that time.
     """
     deadline, tick, counts = time.monotonic() + seconds, threading.Event(), list[int]()
     while time.monotonic() < deadline:

@@ -69,7 +69,7 @@ def learners(address: str, port: int, tls: Tls | None = None) -> int:
 def undeclared_servers(
     servers: Mapping[str, str], port: int, tls: Tls | None, modes: Mapping[str, str], members: int, timeout: float
 ) -> int:
-    """Return how many more servers follow the leader than the ensemble has declared `members`.
+    """Return how many servers follow the leader in addition to the declared ones, of which there are `members`.
 
     `modes` maps servers to their modes. A leader still counts a server for some seconds after it disappeared, and twice
     when it is back, so the surplus has to last for `timeout` seconds.

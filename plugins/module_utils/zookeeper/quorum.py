@@ -48,7 +48,7 @@ class Block:
     cure: str
 
     def __str__(self) -> str:
-        """Return the reason as a sentence."""
+        """Return the reason as one sentence: what is affected, why, and the remedy."""
         return f"{self.what}: {self.why}; {self.cure}"
 
 
@@ -71,9 +71,9 @@ def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
 def idle(ensemble: Ensemble) -> list[str]:
     """Return the servers that do not take part in the ensemble, so that their stop has no effect.
 
-    They are those that report that they do not serve. A server that does not answer here may still serve others: it is
-    idle only if the leader lists its servers without it. The number of servers is no proof, since another follower may
-    have been lost meanwhile.
+    They are servers that report that they do not serve. A server that does not answer here may still serve others. Such
+    a server is idle only if the leader lists the connected servers without it. Their number is no proof, since another
+    follower may have been lost meanwhile.
     """
     known = ensemble.has is not None and len(ensemble.of("leader")) == 1
     silent = set(ensemble.of("down")) - set(ensemble.has or ()) if known else set[str]()
@@ -83,9 +83,9 @@ def idle(ensemble: Ensemble) -> list[str]:
 def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
     """Return the reasons why the servers in `stop` may not stop together; [] if they may.
 
-    Without them, the servers that answer (and are connected to the leader, if it lists its servers) need a quorum, and
-    all servers of the leader have to be in sync. If a server does not answer, the leader has to list its servers.
-    Servers that do not take part may always stop.
+    Without them, the servers that answer (and are connected to the leader, if it lists them) need a quorum. All servers
+    connected to the leader have to be in sync. If a server does not answer, the leader has to list the connected
+    servers. Servers that do not take part may always stop.
     """
     stopping = sorted(set(stop) - set(idle(ensemble)))
     if not stopping:
@@ -112,7 +112,7 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
 
 
 def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterator[Block]:
-    """Yield a Block if followers are out of sync, or the leader does not report what the decision needs.
+    """Yield a reason against a stop if followers are out of sync, or if the leader does not report that.
 
     `led` are the servers that report that they are followers.
     """

@@ -34,8 +34,8 @@ def seen(
 ) -> Ensemble:
     """Return the present state of an ensemble; `servers` maps names to addresses.
 
-    If `ids` ({name: id of the server}) is given and a server does not answer, the leader is asked which servers it has;
-    that takes up to 3 seconds. Raises OwnFileError if a file of `tls` cannot be read here.
+    If `ids` ({name: id of the server}) is given and a server does not answer, the leader is asked which servers are
+    connected, for up to 3 seconds. Raises OwnFileError if a file of `tls` cannot be read here.
     """
     modes = state(servers, port, tls)
     leaders = [name for name, mode in modes.items() if mode == "leader"]
@@ -71,10 +71,10 @@ def sent(answer: str) -> dict[str, int]:
 
 
 def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
-    """Return what keeps the ensemble from being healthy, {} if nothing does.
+    """Return {kind: texts} of what keeps the ensemble from being healthy, {} if nothing does.
 
-    `servers` are those that do not serve, `leaders` and `followers` have one text if there is not one leader, or if
-    followers are not in sync.
+    `servers` names those that do not serve, `leaders` has a text unless there is exactly one leader, and `followers`
+    has one if followers are not in sync.
     """
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))

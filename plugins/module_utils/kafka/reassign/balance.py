@@ -17,8 +17,8 @@ TINY = 1e-6
 class Queue:
     """The replicas that may move from broker `source` to broker `target`, the best candidate first.
 
-    The best one belongs to the topic of which the source has most replicas more than the target. Within that topic,
-    `pop` takes the replica whose size is nearest to the bytes asked for.
+    First comes the topic of which the source exceeds the target by the most replicas. Within that topic, `pop` takes
+    the replica whose size is nearest to the bytes asked for.
     """
 
     def __init__(self, layout: Layout, source: int, target: int) -> None:
@@ -157,9 +157,9 @@ def leaders(layout: Layout, movable: Sequence[Place]) -> None:
 
 
 def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Place, take: bool = False) -> None:
-    """Add a partition to `ways`, or remove it from there (`take`).
+    """Add a partition to the ways of handing on leadership, or remove it from there (`take`).
 
-    `ways` maps the leader's broker and another broker to the partitions that the leader could hand on to that broker.
+    `ways[leader][other]` lists the partitions that the broker `leader` leads and could hand on to the broker `other`.
     """
     leader, *others = layout.now[place]
     for other in others if leader in ways else []:
@@ -175,8 +175,7 @@ def _hand_on(layout: Layout, led: dict[int, int], ways: Mapping[int, dict[int, l
     """Hand on the lead of partitions so that the busiest broker leads one fewer; tell whether that was possible.
 
     The broker that leads one more must have led at least two fewer than the busiest one. Each broker on the shortest
-    path between the two hands on one partition. `led` counts the partitions that each broker leads; `ways` is described
-    in `_offer`.
+    path between the two hands on one partition. `led` maps brokers to the number of partitions that they lead.
     """
     for fullest in sorted(led, key=lambda one: (-led[one], one)):
         steps: dict[int, int] = {fullest: fullest}

@@ -15,8 +15,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snap
 def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
     """Return the moves of the record that the run has made, each with the present state of its partition.
 
-    Left out are the moves in `lost` (not revertible), those of deleted topics, and those of partitions that another
-    tool has moved.
+    Left out are the moves in `lost` (they cannot be reverted), moves of deleted topics, and moves of partitions that
+    another tool has moved.
     """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
     lost_places = {move.place for move in lost}
@@ -30,10 +30,9 @@ def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) ->
 
 
 def moved_by_others(move: Move, replicas: Collection[int]) -> bool:
-    """Tell whether another tool moved the partition, given the brokers (`replicas`) that hold it now.
+    """Tell whether another tool moved a partition that is not under reassignment.
 
-    That is so if they are neither the brokers before the move nor those after it. The partition must not be under
-    reassignment.
+    That is so if its present brokers (`replicas`) are neither those before the move nor those after the move.
     """
     return {*replicas} not in ({*move.before}, {*move.after})
 

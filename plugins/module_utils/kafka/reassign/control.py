@@ -47,9 +47,9 @@ Continue = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Raise Refused with the path if the code inside raises OSError or ValueError while it reads a run's record.
+    """Context manager: turn OSError and ValueError from reading a run's record file into Refused, which names the path.
 
-    That happens if the file is damaged or of another version, or if the file system fails.
+    These errors occur if the file is damaged or of another version, or if the file system fails.
     """
     try:
         yield
@@ -60,11 +60,11 @@ def readable(path: Path) -> Iterator[None]:
 def prepare(
     request: Request, there: snapshot.Snapshot, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return the plan of a new, resumed or reverting run; None if there is nothing to do.
+    """Return the plan of a run that is new, resumed or reverted; None if there is nothing to do.
 
-    `there` is the cluster as the controller sees it, `declared` the rack of each broker in the inventory, `begun` the
-    record of a run that has not ended. Raises Refused with all reasons if nothing may be moved, AdminError if the
-    cluster fails to answer or the controller lists no partitions although replicas exist.
+    `there` is the cluster as the controller sees it, `declared` maps the brokers of the inventory to their racks, and
+    `begun` is the record of a run that has not ended. Raises Refused with all reasons if nothing may be moved,
+    AdminError if the cluster does not answer, or if the controller lists no partitions although replicas exist.
     """
     if there.sizes and not there.metadata.partitions:
         raise AdminError(snapshot.no_partitions(there.metadata, there.dirs))
@@ -133,11 +133,11 @@ def require_plan(work: Work, name: str) -> None:
 
 
 def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Continue | None = None) -> Result:
-    """Write the record, set the throttles, and start a run.
+    """Save the record of the plan's run, set its throttles, and start the run; return the module's result.
 
-    With `pause` 0 the run continues to its end. Otherwise this call returns at once, so that the plan is printed, and
-    the next call of the module continues. `continues` replaces `continue_run` for runs between log dirs. Raises
-    Unfinished if the cluster fails to answer, OSError if the record cannot be written.
+    With `pause` 0 this call continues to the end of the run. Otherwise it returns at once, so that the plan is printed,
+    and the next call of the module continues. `continues` replaces `continue_run` in runs between log dirs. Raises
+    Unfinished if the cluster does not answer, OSError if the record cannot be written.
     """
     try:
         made = begin(admin, work.record, path)
@@ -152,10 +152,10 @@ def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Con
 
 
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
-    """Continue the run of the record `made` for `pause` seconds (0: to its end).
+    """Continue the run of the record `made` for `pause` seconds (0: to its end); return the module's result.
 
-    `waited` is the progress that the previous call returned. Return the module's result, final or with the state of the
-    wait. Raises Unfinished if the run fails or stalls, OSError if the record cannot be deleted.
+    `waited` is the progress that the previous call returned. Raises Unfinished if the run fails or stalls, OSError if
+    the record file cannot be deleted.
     """
     run = Run(admin, made, progress(waited))
     if made.back:  # a cancel cannot be canceled itself
@@ -164,9 +164,9 @@ def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: M
 
 
 def begin(admin: Admin, made: Record, path: Path) -> Record:
-    """Set the throttles of a run, and write its record before; return the record with the previous throttles added.
+    """Save the record of a run, then set its throttles; return the record, with the values from before the run.
 
-    Raises AdminError if the cluster rejects or does not answer, OSError if the record cannot be written.
+    Raises AdminError if the cluster rejects the throttles or does not answer, OSError if the record cannot be written.
     """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
@@ -182,10 +182,10 @@ def begin(admin: Admin, made: Record, path: Path) -> Record:
 
 
 def clean_up(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
-    """Remove the throttles that no other run needs, delete the record file, and return notes for the user.
+    """Remove the throttles of a run unless another run needs them, delete its record file, and return notes.
 
-    `look` checks the result before the record is deleted: it returns more notes, or raises an exception that keeps the
-    record. Raises AdminError if the cluster rejects or does not answer, OSError if the file cannot be deleted.
+    Before the file is deleted, `look` checks the result: it returns more notes, or raises an error that keeps the
+    record. Raises AdminError if the cluster rejects a change or does not answer, OSError if the file cannot be deleted.
     """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
@@ -214,7 +214,7 @@ def finish(run: Run, path: Path) -> Result | None:
 
 
 def summary(run: Run) -> Result:
-    """Return {moved: names of the moved partitions, bytes: bytes that this run copied, seconds: its duration}."""
+    """Return {moved: names of the moved partitions, bytes: bytes that this run copied, seconds: its duration in s}."""
     size = max(0, sum(move.bytes for move in run.now.done) - run.progress.spared)
     seconds = round(waits.now() - run.progress.begun, 1)
     return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

@@ -142,7 +142,7 @@ def stuck(
 
 
 def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) -> list[str]:
-    """Return a text for each broker whose replica is part of a running move before and after, and is not in sync.
+    """Return a text for each broker that holds a replica before and after a running move, but is not in sync.
 
     Such a replica delays the end of the move. Raises ImportError if kafka-python is not installed.
     """
@@ -166,9 +166,10 @@ def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) ->
 
 
 def why_stuck(admin: Admin, copy: Copy, metadata: Metadata, rate: int | None) -> str:
-    """Return why a copy receives no data, and what to do: a broker is down, a log dir offline, or a throttle too low.
+    """Return why a copy receives no data, and what to do.
 
-    If no reason is found, the text refers to the logs of both brokers.
+    The reason is a broker that is down or does not answer, an offline log dir, or a throttle that another tool set. If
+    none is found, the text refers to the logs of both brokers.
     """
     if copy.broker not in metadata.brokers:
         return f"broker {copy.broker} is down; start it"

@@ -177,7 +177,7 @@ class Run:
     def move(self) -> Standing:
         """Read the state of the cluster, and start or cancel the next moves; return the state that was read.
 
-        Raises AdminError if the cluster does not answer, Unfinished if all moves that are left would overfill a disk.
+        Raises AdminError if the cluster does not answer, Unfinished if each move that is left would overfill a disk.
         """
         self.metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, self.metadata, running)

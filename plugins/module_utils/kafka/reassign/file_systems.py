@@ -35,8 +35,8 @@ def file_systems(dirs: Iterable[LogDir], devices: Devices = MappingProxyType({})
 def may_share(dirs: Sequence[LogDir], devices: Devices) -> bool:
     """Tell whether these log dirs of one broker may be on the same file system.
 
-    If the device of each log dir is known, it decides. Otherwise they may not if their total or free bytes differ, or
-    if together they hold more bytes than are in use on one file system.
+    If all of their devices are known, these decide. Otherwise two log dirs are apart if their total or free bytes
+    differ, or if together they hold more bytes than are in use on one file system.
     """
     known = [devices.get((one.broker, one.path)) for one in dirs]
     if None not in known:

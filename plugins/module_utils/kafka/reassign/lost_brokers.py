@@ -32,8 +32,8 @@ def outlooks(
 ) -> list[Outlook]:
     """Return the Outlook of each of these moves of a cancel; store in `progress.away` what they miss, and since when.
 
-    If a move was canceled because the target's log dir is offline, the move would fail there again, so that broker is
-    asked as well. Raises ImportError if kafka-python is not installed.
+    Brokers are asked for offline log dirs if their replica is out of sync, or was missing at the previous call.
+    `running` maps partitions to their reassignments. Raises ImportError if kafka-python is not installed.
     """
     places = {move.place for move in moves}
     incomplete = [

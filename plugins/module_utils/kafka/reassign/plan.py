@@ -183,8 +183,8 @@ def impossible(
 ) -> list[str]:
     """Return the reasons why a request is impossible; [] if it is possible.
 
-    A broker is not registered (not in `racks`), a replacement already holds a replica, or too few brokers `stay` for
-    the number of replicas.
+    Possible reasons: a broker is not registered (not in `racks`), a replacement already holds a replica of the
+    partition, or fewer brokers than replicas would be left (`stay`).
     """
     held = Counter(broker for one in partitions for broker in one.brokers)
     reasons = [
@@ -219,10 +219,10 @@ def impossible(
 
 
 def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[str]:
-    """Return refusals of moves that would lower the safety of a partition against the loss of a rack.
+    """Return refusals of moves after which the loss of a rack would cost more replicas than before.
 
     Such a move puts the replicas into fewer racks (unless it removes replicas), or keeps their number but puts more of
-    them into one rack. A replica whose rack is unknown counts as in any rack.
+    them into one rack. A broker whose rack is unknown may be in any rack.
     """
     gone: dict[Rack, list[Move]] = {}
     heaped: dict[tuple[Rack, int, int, Rack], list[Move]] = {}

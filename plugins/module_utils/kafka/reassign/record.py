@@ -71,7 +71,7 @@ class Record:
 
     @property
     def typed(self) -> str:
-        """Return the options that resume this run on the command line, as `-e drain=3 -e rate=50MB`."""
+        """Return the options that resume this run when a user repeats the playbook, as `-e drain=3 -e rate=50MB`."""
         words = self.asked.split(" ")
         words += [f"lost={','.join(self.lost)}"] if self.lost else []
         words += ["fewer_racks=true"] if self.fewer_racks else []
@@ -106,7 +106,7 @@ def beside(path: Path) -> list[Record]:
 
 @contextmanager
 def limits(path: Path) -> Iterator[list[Record]]:
-    """Yield the records of runs of other kinds, and keep other runs on this host from changing throttles meanwhile.
+    """Context manager: yield the records of runs of other kinds; no other run on this host changes throttles meanwhile.
 
     Without this lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
     if another run does not release the lock within PATIENCE seconds, ValueError if a record is damaged, OSError if a
@@ -172,7 +172,7 @@ def save(path: Path, record: Record) -> None:
 
 @contextmanager
 def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator[None]:
-    """Lock the record, so that no other run on this host moves replicas of its cluster while the code inside runs.
+    """Context manager: lock the record, so that no other run on this host moves replicas of its cluster meanwhile.
 
     The lock also ends with the process. With `look` it is only checked: no file is created, and other runs may start.
     `who` names this run in error messages of other runs. Raises Refused with the name of the run that still holds the

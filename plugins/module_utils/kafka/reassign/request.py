@@ -43,7 +43,10 @@ class Request:
 
 
 def parse(options: Mapping[str, Any]) -> tuple[Request, list[str]]:
-    """Parse the options of the module; return the request and a list of texts on everything that is wrong with it."""
+    """Parse the options of the module kafka_reassign.
+
+    Return the request, and a list of texts on everything that is wrong with the options.
+    """
     verbs = [name for name in VERBS if is_set(name, options[name])]
     topics = tuple(sorted({name.strip() for name in options["topic"]}))
     mistakes, wish, rate, within, devices = [], Wish(), None, None, dict[tuple[int, str], int]()
@@ -163,7 +166,7 @@ def canonical(text: str) -> str:
 
 
 def duplicates(values: Sequence[int]) -> list[int]:
-    """Return the values that occur more than once."""
+    """Return the values that occur more than once, each once, sorted."""
     return sorted({value for value in values if values.count(value) > 1})
 
 

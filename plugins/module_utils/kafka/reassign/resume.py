@@ -102,8 +102,8 @@ def resume(
 def cannot_end(begun: Record, there: snapshot.Snapshot, declared: Mapping[int, Rack], now: Standing) -> list[str]:
     """Return the reasons why the rest of a run cannot end; [] if it can.
 
-    A broker that it needs is down, has an offline log dir, or is not in the inventory (`declared`) any more; or a
-    partition is unhealthy.
+    Possible reasons: a broker that the run needs is down, has an offline log dir, or is not in the inventory
+    (`declared`) any more; or a partition is unhealthy.
     """
     left, under_way = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
     missing: dict[tuple[int, str, str], list[str]] = {}

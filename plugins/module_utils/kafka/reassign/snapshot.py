@@ -149,10 +149,10 @@ def moved_by_another_tool(names: Sequence[str]) -> str:
 
 
 def obstacles(seen: Snapshot, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
-    """Return the reasons why no request could move replicas now; [] if none.
+    """Return the reasons why no replicas may be moved now; [] if they may.
 
-    Replicas are being moved already, a partition is unhealthy, or the racks of the brokers (`declared` ones and those
-    that are up) do not allow a placement.
+    Possible reasons: replicas are being moved already, a partition is unhealthy, or the racks of the brokers (those in
+    the inventory, `declared`, and those that are up) allow no placement.
     """
     reasons = []
     if seen.running:
@@ -281,7 +281,7 @@ def _change(before: str, after: str) -> str:
 
 
 def _fullest(disks: Iterable[Disk], broker: int, coming: Mapping[int, int]) -> str:
-    """Return the path and use in per cent of the broker's log dir that would be the fullest; '-' if none is known.
+    """Return the path and use (%) of the broker's log dir that would be the fullest, as `/data/1 40% -> 55%`, or '-'.
 
     `coming` maps each file system (Disk.system) to the bytes that would be copied to it.
     """
