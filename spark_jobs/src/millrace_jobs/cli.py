@@ -1,6 +1,7 @@
 """The console script: `millrace-jobs JOB --config FILE`, and the commands `new-job`, `reposition`, `class-data`.
 
-Exit status: 0 after a stop by SIGTERM or SIGINT, 1 when the job failed, 2 when the configuration is refused.
+Exit status: 0 after success or a stop by SIGTERM or SIGINT, 1 if the job or command failed, 2 if the configuration or
+the arguments are refused.
 """
 
 import argparse
@@ -23,7 +24,7 @@ _COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one job until it is stopped; return the exit status."""
+    """Run the job or the command that the arguments name (default: those of the process); return the exit status."""
     arguments = _parser().parse_args(argv)
     if arguments.job == "new-job":
         return _new_job(arguments.name)

@@ -1,8 +1,8 @@
-"""Applies a contract: decodes records to rows, with a reason for those that do not fit, and encodes rows to records.
+"""Decodes Kafka records to rows by a contract, with a reason for each that does not fit, and encodes rows to records.
 
-`records` have the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition, offset,
-timestamp, headers and key. Column types are passed as objects instead of text: parsing the first one costs time at each
-start.
+`records` are DataFrames with the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition,
+offset, timestamp, headers and key. Column types are objects instead of text, since Spark takes time at each start to
+parse the first type that is written as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER_BYTES = 10  # upper bound for the encoded lengths of a header's key and 
 
 
 def schema_of(contract: Contract) -> StructType:
-    """Return the columns of a contract."""
+    """Return the columns of a contract as a Spark schema."""
     simple = {"STRING": T.StringType, "BINARY": T.BinaryType, "BIGINT": T.LongType}
     schema, columns = T.StructType(), [column.split() for column in contract.schema.split(",")]
     if any(len(column) < 2 or column[1] not in simple or column[2:] not in ([], ["NOT", "NULL"]) for column in columns):
@@ -36,17 +36,18 @@ def schema_of(contract: Contract) -> StructType:
 
 
 def as_headers(column: Column) -> Column:
-    """Return a column as headers of a Kafka record."""
+    """Cast a column to the type that Kafka headers have in Spark: a list of structs of key (text) and value (bytes)."""
     pair = T.StructType().add("key", T.StringType()).add("value", T.BinaryType())
     return column.cast(T.ArrayType(pair))
 
 
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
-    """Return the records with the contract's columns beside `record`; for JSON also `reason`, null for rows that fit.
+    """Return the records with the contract's columns beside `record`, according to the contract's codec.
 
-    Bytes: the records unchanged. Text: the value as UTF-8, null if the record has none. JSON: reasons in this
-    order: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a
-    required column missing, the character NUL), trailing (text after the object), key_mismatch, and the contract's own.
+    Bytes: the records unchanged. Text: the value as UTF-8, null if the record has none. JSON: also `reason`, null if
+    the record fits, otherwise the first of these: null_value, oversized, null_key, unknown_version, malformed (not
+    UTF-8, no JSON object, a wrong type, a required column missing, the character NUL), trailing (text after the
+    object), key_mismatch, and the names of the contract's `checks`.
     """
     if contract.codec == "bytes":
         return records
@@ -68,23 +69,27 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 
 
 def reasons(contract: Contract) -> list[str]:
-    """Return all reasons that `decode` may give."""
+    """Return all values that the column `reason` of `decode` can have for a JSON contract."""
     key = ["null_key", "key_mismatch"] if contract.key is not None else []
     return ["null_value", "oversized", "unknown_version", "malformed", "trailing", *key, *contract.checks]
 
 
 def valid_rows(decoded: DataFrame, contract: Contract) -> DataFrame:
-    """Return the rows that fit, with the contract's columns and `record`; for bytes and text these are all rows."""
+    """Return the rows of `decode` whose records fit, with the contract's columns and `record`.
+
+    For contracts of bytes and text every record fits: return all rows unchanged.
+    """
     if contract.codec != "json":
         return decoded
     return decoded.where("reason IS NULL").select(*schema_of(contract).names, "record")
 
 
 def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
-    """Return the records that do not fit as records of the dead-letter topic: key, value and headers unchanged.
+    """Return the records that `decode` rejected as records for the dead-letter topic: key, value and headers.
 
-    Added headers contain the reason, the job, and topic, partition and offset. The value is cut to `max_bytes` bytes,
-    the key to 20 kB, and headers beyond 20 kB are dropped: a record that the producer refuses would stop the job.
+    Added headers contain the reason, the job, and topic, partition and offset of the record. Since a record that is too
+    large for the producer would stop the job, the value is cut to `contract.max_bytes` bytes and the key to 20 kB, and
+    original headers are dropped if they exceed 20 kB.
     """
     added: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
@@ -113,7 +118,11 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
 
 
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
-    """Return records and dead letters in one frame: `topic` is the target (null: the topic of the output)."""
+    """Return records and dead letters in one DataFrame, whose column `topic` is the topic to write to.
+
+    `topic` is that of `records` (None: null in the column), `dead` has pairs of dead letters and the name of their
+    topic.
+    """
     headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
     all_records = records.select(
         "key", "value", headers.alias("headers"), F.lit(topic).cast(T.StringType()).alias("topic")
@@ -124,17 +133,17 @@ def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[Da
 
 
 def reason_counts(contract: Contract) -> list[Column]:
-    """Return the columns that count the rows of each reason."""
+    """Return aggregate columns, one for each reason, with its name: the number of rows with that reason."""
     return [F.count_if(F.col("reason") == reason).alias(reason) for reason in reasons(contract)]
 
 
 def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
-    """Return rows of the contract's columns as records: key and value as bytes, and `headers` if there are any.
+    """Return rows as Kafka records: key and value as bytes, and headers if rows have them or the contract is JSON.
 
-    A contract without a key takes a column `key` unchanged.
+    If the contract names no key column, the record's key is the column `key`, or null. `output` is for messages.
 
     Raises:
-        JobError: the columns are not those of the contract.
+        JobError: the columns of the rows or their types are not those of the contract.
     """
     schema = schema_of(contract)
     expected = {field.name: field.dataType.simpleString() for field in schema}
@@ -155,7 +164,7 @@ def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
 
 
 def _bytes(value: Column, contract: Contract) -> Column:
-    """Return bytes unchanged, and any other value as text in UTF-8."""
+    """Return a value column as bytes: unchanged for a contract of bytes, otherwise as UTF-8 text."""
     return value if contract.codec == "bytes" else value.cast(T.StringType()).cast(T.BinaryType())
 
 

@@ -1,6 +1,7 @@
-"""Reads and checks the configuration of a job: one JSON object, checked as a whole before anything starts.
+"""Reads and checks the configuration of a job: one JSON object, checked completely before anything starts.
 
-Standard library and plain dataclasses only: preflight imports this module from the wheel, on a host without PySpark.
+Standard library and plain dataclasses only: the preflight of the Ansible collection imports this module from the wheel,
+on a host without PySpark.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ JOBS: dict[str, Job] = discover_jobs()
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration of a job. Paths are absolute; `None` leaves the choice to Spark."""
+    """The checked configuration of a job. Paths are absolute; `None` means that the configuration sets no value."""
 
     job: str
     inputs: Mapping[str, Input]
@@ -48,7 +49,7 @@ class Config:
 
     @property
     def topics(self) -> list[Topic]:
-        """Return the topics that must exist before the job starts."""
+        """The topics that must exist before the job starts: to read, to write, for dead letters and in parameters."""
         ends = [end for source in self.inputs.values() for end in (*source.topics, source.dead_letters)]
         names = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
         parameter_topics = [Topic(name, self.kafka) for name in names if name]
@@ -56,9 +57,9 @@ class Config:
 
 
 def problems(job: str, data: Mapping[str, object]) -> list[str]:
-    """Return all problems of `data` as the configuration of `job`.
+    """Return all problems of `data`, the parsed JSON object, as the configuration of the job `job`.
 
-    Each line reads `KEY: what is wrong; what to do`. An empty list means that `parse` accepts it.
+    Each problem is a line `KEY: what is wrong; what to do`. If the list is empty, `parse` accepts `data`.
     """
     if job not in JOBS:
         return [f"job: {_unknown(job, JOBS)}"]
@@ -72,10 +73,10 @@ def problems(job: str, data: Mapping[str, object]) -> list[str]:
 
 
 def parse(job: str, data: Mapping[str, object]) -> Config:
-    """Return `data` as the configuration of `job`.
+    """Return the parsed JSON object `data` as the configuration of the job `job`.
 
     Raises:
-        ConfigError: with all of `problems(job, data)`.
+        ConfigError: `problems(job, data)` is not empty; the error contains all of them.
     """
     lines = problems(job, data)
     if lines:
@@ -101,10 +102,10 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
 
 
 def load(job: str, file: Path) -> Config:
-    """Read the configuration of `job` from a JSON file.
+    """Read the configuration of the job `job` from a JSON file.
 
     Raises:
-        ConfigError: each problem as `FILE: KEY: what is wrong; what to do`.
+        ConfigError: the file cannot be read, or has problems; each is a line `FILE: KEY: what is wrong; what to do`.
     """
     repeated: list[str] = []
 
@@ -179,7 +180,7 @@ def _shared_topics(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
 
 
 def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
-    """Yield inputs, outputs and checkpoints of which one is inside another or the same folder."""
+    """Yield a problem for each two of inputs, outputs and checkpoint that share a folder or are nested."""
     keys = {
         "checkpoint": "checkpoint",
         **{part.name: f"{part.name}_directory" for part in (*spec.inputs, *spec.outputs)},

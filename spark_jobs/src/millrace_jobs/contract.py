@@ -1,4 +1,7 @@
-"""Declares what a topic holds: the shape of its records, and the topic of dead letters. Standard library only."""
+"""Declares contracts: the default name of a topic, the form of its records, and its dead-letter topic.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ VERSION_HEADER = "schema_version"
 
 @dataclass(frozen=True)
 class Contract:
-    """The default name of a topic and the form of its records; `codec` enforces it.
+    """The default name of a topic and the form of its records; `codec` is one of three forms.
 
     `bytes`: key and value are any bytes; every record fits.
     `text`: the value is UTF-8 text, and `schema` names its one column; every record fits.
-    `json`: the value is one JSON object with the columns of `schema`; one that does not fit is a dead letter.
+    `json`: the value is one JSON object with the columns of `schema`; any other record goes to the dead-letter topic.
     """
 
     topic: str | None  # None: the configuration must set it
@@ -29,7 +32,7 @@ class Contract:
     max_bytes: int = 1_000_000  # a longer value is a dead letter, and only its beginning is kept
 
     def __post_init__(self) -> None:
-        """Reject a declaration that cannot be enforced."""
+        """Raise ValueError if a JSON contract has no `dead_letters`, or if another contract has them."""
         if (self.codec == "json") != (self.dead_letters is not None):
             raise ValueError(f"contract {self.topic}: JSON needs dead_letters, and text has none: every text fits")
 

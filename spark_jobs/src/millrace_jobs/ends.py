@@ -1,4 +1,4 @@
-"""Describes where a job reads and writes, as its configuration sets it. Standard library only."""
+"""Data classes for what a job reads and writes: topics, directories and databases. Standard library only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REAL_TIME = "real-time"
 
 @dataclass(frozen=True)
 class Topic:
-    """A Kafka topic, and the client properties (Kafka's names) to reach it."""
+    """A Kafka topic, and the properties of Kafka's Java client with which to connect to its brokers."""
 
     name: str
     client: Mapping[str, str]
@@ -23,14 +23,14 @@ class Topic:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory of files instead of a topic, so that a job runs without Kafka."""
+    """A directory of files: an archive, or the replacement of a topic in a job that runs without Kafka."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class Database:
-    """A PostgreSQL database: connection properties with libpq's names."""
+    """A PostgreSQL database: its connection properties, with the names that libpq gives them."""
 
     client: Mapping[str, str]
 
@@ -40,14 +40,17 @@ End = Topic | Directory | Database
 
 @dataclass(frozen=True)
 class Start:
-    """Where a query without a checkpoint starts; `of` is the time (ISO 8601) or the name of the group."""
+    """Where a query without a checkpoint starts to read.
+
+    `of` is the time (ISO 8601) if `at` is timestamp, the name of the consumer group if `at` is group, and else empty.
+    """
 
     at: Literal["earliest", "latest", "timestamp", "group"] = "earliest"
     of: str = ""
 
 
 def start_of(value: object) -> Start:
-    """Return the start for a value that `checks.start` accepted."""
+    """Return the Start for a configuration value that `checks.start` accepted; None means the earliest record."""
     if isinstance(value, dict):
         ((at, of),) = value.items()
         return Start(at, str(of))
@@ -56,7 +59,7 @@ def start_of(value: object) -> Start:
 
 @dataclass(frozen=True)
 class Input:
-    """One source of a job."""
+    """What a job reads through one of its sources, from which start, and how much of it in one batch."""
 
     end: Topic | Directory
     start: Start = field(default_factory=Start)
@@ -71,6 +74,6 @@ class Input:
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics that are read."""
+        """The topics to read; empty if the source is a directory."""
         end = self.end
         return [end, *(Topic(name, end.client) for name in self.more)] if isinstance(end, Topic) else []

@@ -1,4 +1,4 @@
-"""Failures that a person can act on: one line each, without a traceback."""
+"""Errors that an operator can act on: shown as one line each, without a traceback."""
 
 
 class JobError(Exception):
@@ -6,17 +6,17 @@ class JobError(Exception):
 
 
 class BrokersUnavailable(JobError):
-    """Brokers did not answer for too long; the query can be started again and continues where it was."""
+    """A query ended since brokers did not answer; started again, it continues from its checkpoint."""
 
 
 class Stopped(JobError):
-    """A stop was requested while the start waited; the rest of the start is skipped."""
+    """A stop was requested while the job waited, at the start or in a batch; what follows the wait is skipped."""
 
 
 class ConfigError(Exception):
     """The configuration is refused; `problems` has one line for each thing to change."""
 
     def __init__(self, problems: list[str]) -> None:
-        """Keep every problem, so that one run shows them all."""
+        """Keep all problems, so that one run shows all of them."""
         super().__init__("\n".join(problems))
         self.problems = problems

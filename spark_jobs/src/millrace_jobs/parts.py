@@ -1,6 +1,7 @@
-"""Declares the sources and sinks that a job composes: their configuration keys, and what they are bound to.
+"""Declares the kinds of sources and sinks that a job can have, each with its configuration keys and their checks.
 
-Standard library only: a control node reads them from the wheel.
+`bind` of each kind returns the topic, directory or database that a configuration names. Standard library only: a
+control node imports this module from the wheel.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ Data = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """A topic, read with its whole envelope; with `files`, a directory of lines may replace it.
+    """A topic as the source of a job: records with key, value, headers and their place in the topic.
 
-    With `several`, it reads all topics that the configuration names.
+    `name` begins the configuration keys, as in input_topic. With `files`, the configuration may name a directory of
+    text files instead of a topic. With `several`, it names a list of topics.
     """
 
     contract: Contract
@@ -39,7 +41,7 @@ class KafkaSource:
     several: bool = False
 
     def __post_init__(self) -> None:
-        """Reject a declaration that cannot be read."""
+        """Raise ValueError for `files` without a contract of text, and for `several` with a default topic."""
         if self.files and self.contract.codec != "text":
             raise ValueError(f"{self.name}: lines of files have no envelope, which {self.contract.codec} needs")
         if self.several and self.contract.topic is not None:
@@ -47,7 +49,7 @@ class KafkaSource:
 
     @property
     def topic(self) -> str | None:
-        """The default topic."""
+        """The topic to read if the configuration names none; None if the configuration must name it."""
         return self.contract.topic
 
     @property
@@ -56,7 +58,7 @@ class KafkaSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The configuration keys."""
+        """Return {configuration key: the check of its value}."""
         keys: dict[str, Check] = {
             self._key: checks.topic_names if self.several else checks.topic_name,
             f"{self.name}_start": checks.start,
@@ -75,11 +77,11 @@ class KafkaSource:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         return () if self.contract.topic else (self._key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield problems of keys together."""
+        """Yield a line, `KEY: what is wrong; what to do`, for each key of `data` that another key excludes."""
         yield from _either(self.name, data)
         on_files = self.files and f"{self.name}_directory" in data
         wrong_limit, right_limit, kind = (
@@ -92,19 +94,22 @@ class KafkaSource:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
 
     def read_of(self, data: Data) -> list[str]:
-        """Return the topics to read according to `data`; empty for a directory, or if the name is missing."""
+        """Return the names of the topics to read; empty if `data` names a directory, or no topic where it must."""
         if f"{self.name}_directory" in data:
             return []
         topics = data.get(self._key, self.contract.topic)
         return [str(name) for name in (topics if isinstance(topics, list) else [topics]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return all topics that `data` names for it."""
+        """Return the names of the topics to read and of the dead-letter topic; empty for a directory."""
         topics = self.read_of(data)
         return [*topics, *filter(None, [self.dead_letters_of(data)])] if topics else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """Return what to read."""
+        """Return what to read, from the checked configuration `data`.
+
+        `client` has the properties of Kafka's Java client for all topics.
+        """
         topics = self.read_of(data)
         dead_letters = self.dead_letters_of(data)
         return Input(
@@ -120,14 +125,17 @@ class KafkaSource:
         )
 
     def dead_letters_of(self, data: Data) -> str | None:
-        """Return the topic of records that do not fit; None for a contract that every record fits."""
+        """Return the name of the topic for records that do not fit the contract.
+
+        Return None if every record fits the contract, as for bytes and text.
+        """
         default = self.contract.dead_letters
         return str(data.get("dead_letter_topic", default)) if default else None
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """Lines of the text files that appear in a directory: key = the file's base name, value = the line."""
+    """The text files in a directory as the source of a job: a record per line, whose key is the file's base name."""
 
     name: str = "input"
     contract: None = None
@@ -135,31 +143,34 @@ class FileSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The configuration keys."""
+        """Return {configuration key: the check of its value}."""
         return {"max_files_per_trigger": checks.at_least(1), f"{self.name}_directory": checks.input_directory}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: there are no such problems."""
+        """Yield nothing: no key of this source excludes another."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return none."""
+        """Return an empty list: a directory needs no topic."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """Return what to read."""
+        """Return what to read, from the checked configuration `data`; `client` is not used."""
         limit = number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER)
         return Input(Directory(str(data[f"{self.name}_directory"])), max_files=limit)
 
 
 @dataclass(frozen=True)
 class KafkaSink:
-    """A topic, at least once: Spark's sink is never transactional. With `files`, a directory may replace it."""
+    """A topic as the output of a job, written at least once: Spark's Kafka sink uses no transactions.
+
+    `mode` is Spark's output mode. With `files`, the configuration may name a directory instead of a topic.
+    """
 
     contract: Contract
     name: str = "output"
@@ -168,40 +179,44 @@ class KafkaSink:
 
     @property
     def topic(self) -> str | None:
-        """The default topic."""
+        """The topic to write if the configuration names none; None if the configuration must name it."""
         return self.contract.topic
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The configuration keys."""
+        """Return {configuration key: the check of its value}."""
         files: dict[str, Check] = {f"{self.name}_directory": checks.absolute_path} if self.files else {}
         return {f"{self.name}_topic": checks.topic_name, **files}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         return () if self.contract.topic else (f"{self.name}_topic",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield problems of keys together."""
+        """Yield a problem, `KEY: what is wrong; what to do`, if `data` names both a topic and a directory."""
         yield from _either(self.name, data)
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return the topic that `data` names for it; none for a directory."""
+        """Return the name of the topic to write, in a list; empty if `data` names a directory."""
         topics = data.get(f"{self.name}_topic", self.contract.topic)
         return [] if f"{self.name}_directory" in data or topics is None else [str(topics)]
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Topic | Directory:
-        """Return what to write to."""
+        """Return the topic or the directory to write, from the checked configuration `data`.
+
+        `client` has the properties of Kafka's Java client.
+        """
         topics = self.topics_of(data)
         return Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"]))
 
 
 @dataclass(frozen=True)
 class FileSink:
-    """A directory of Parquet files, exactly once: each record is in one file, in subfolders by `folders`.
+    """A directory of Parquet files as the output of a job, written exactly once: each record is in one file.
 
-    Rows have the columns `topic`, `partition` and `offset` of their records.
+    `folders` are columns: a subfolder for each of their values holds the files. Rows must have the columns `topic`,
+    `partition` and `offset` of their records.
     """
 
     folders: tuple[str, ...]
@@ -211,33 +226,33 @@ class FileSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The configuration keys."""
+        """Return {configuration key: the check of its value}."""
         return {f"{self.name}_directory": checks.absolute_path}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: there are no such problems."""
+        """Yield nothing: no key of this output excludes another."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return none."""
+        """Return an empty list: a directory needs no topic."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Directory:
-        """Return what to write to."""
+        """Return the directory to write, from the checked configuration `data`; `client` is not used."""
         return Directory(str(data[f"{self.name}_directory"]))
 
 
 @dataclass(frozen=True)
 class PostgresSink:
-    """A table of a read model, exactly once: rows and their offsets are written in one transaction.
+    """A PostgreSQL table as the output of a job, exactly once: one transaction writes rows and their offsets.
 
-    A row replaces the stored row with the same key, column by column, unless `merge` overrides that, in SQL that
-    calls the new row `excluded` and the stored row `held`.
+    A new row replaces the stored row with the same `key` columns. `merge` is {column: SQL for its value after that},
+    where `excluded` is the new row and `held` the stored row; other columns take the new value.
     """
 
     table: str
@@ -250,24 +265,24 @@ class PostgresSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The configuration keys."""
+        """Return {configuration key: the check of its value}."""
         return {"database": checks.database}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         return ("database",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: there are no such problems."""
+        """Yield nothing: no key of this output excludes another."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return none."""
+        """Return an empty list: a database needs no topic."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Database:
-        """Return what to write to."""
+        """Return the database to write, from the checked configuration `data`; `client` is not used."""
         return Database(properties(data["database"]))
 
 
@@ -276,13 +291,16 @@ Sink = KafkaSink | FileSink | PostgresSink
 
 
 def number(data: Data, key: str, default: int) -> int:
-    """Return a whole number, or the default."""
+    """Return `data[key]` if it is a whole number, otherwise `default`."""
     value = data.get(key)
     return value if isinstance(value, int) else default
 
 
 def properties(value: object) -> dict[str, str]:
-    """Return values as a properties file writes them: true, not True, and 10000000, not 1e7."""
+    """Return the items of the object `value` as {name: text}; empty for any other value.
+
+    The texts are written as in a properties file: true instead of True, 10000000 instead of 1e7.
+    """
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: _property_text(item) for name, item in pairs}
 
