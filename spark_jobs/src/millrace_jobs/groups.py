@@ -1,4 +1,7 @@
-"""Commits the offsets of a job to a consumer group, for lag tools. A job never reads them back as its position."""
+"""Commits the offsets that a job has finished to a consumer group, so that tools can show the lag of the job.
+
+The job itself continues from its checkpoint, never from these offsets.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ Offsets = dict[tuple[str, int], int]
 
 
 def offsets_of(progress_end: str | None) -> Offsets:
-    """Return the next offsets in the progress of a source; empty for a source that is not a topic."""
+    """Return {(topic, partition): next offset} from the end offset of a source in Spark's progress.
+
+    `progress_end` is JSON text; the result is empty for a source that is not a topic.
+    """
     try:
         content = json.loads(progress_end or "{}")
     except ValueError:
@@ -42,7 +48,9 @@ def offsets_of(progress_end: str | None) -> Offsets:
 
 
 def committed(client: Mapping[str, str], group: str, topic: str) -> str:
-    """Return the committed offsets of a group as Spark's startingOffsets; a partition without one starts at 0.
+    """Return the offsets that a consumer group has committed for a topic, as JSON for Spark's startingOffsets.
+
+    A partition without a committed offset gets -2, its first record. `client` has the properties of librdkafka.
 
     Raises:
         JobError: the group has no offsets of this topic, or no broker answers.
@@ -63,10 +71,12 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
 
 
 def _retry_coordinator(ask: Callable[[], T]) -> T:
-    """Return the answer of the group's coordinator, retried: right after a start or a move there is none for a moment.
+    """Return the result of `ask`, repeated for up to 10 seconds while the group has no coordinator.
+
+    A group has no coordinator for a moment after a broker started or the coordinator moved.
 
     Raises:
-        KafkaException: the coordinator refuses, or does not answer for long.
+        KafkaException: any other error, or there was no coordinator for 10 seconds.
     """
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
@@ -79,10 +89,13 @@ def _retry_coordinator(ask: Callable[[], T]) -> T:
 
 
 class GroupCommitter:
-    """Commits the newest finished offsets of a job's queries in a thread of its own, so that no batch waits."""
+    """Commits the newest offsets that the queries of a job have finished, to a consumer group.
+
+    A thread of its own commits, so that no batch waits.
+    """
 
     def __init__(self, client: Mapping[str, str], group: str, queries: int = 1) -> None:
-        """Start the thread; the first commit waits until that many queries have reported offsets."""
+        """Start the thread; it commits nothing until `queries` queries have reported offsets with `offer`."""
         self._queries = queries
         self._consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
         self._group = group
@@ -94,7 +107,10 @@ class GroupCommitter:
         self._thread.start()
 
     def offer(self, query: str, offsets: Offsets) -> None:
-        """Take the end of a finished batch; if several queries read a partition, the smallest offset counts."""
+        """Store the offsets after a finished batch of a query, to be committed.
+
+        If several queries read the same partition, the smallest of their offsets is committed.
+        """
         if offsets:
             with self._changed:
                 self._of_query[query] = offsets
@@ -102,7 +118,7 @@ class GroupCommitter:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Commit the rest, and end the thread."""
+        """Commit the offsets that are not committed yet, and end the thread; wait at most 20 seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify()

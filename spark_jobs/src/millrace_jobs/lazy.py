@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Later:
-    """A module that is imported when an attribute of it is read."""
+    """A placeholder for a module, which is imported when one of its attributes is read first."""
 
     def __init__(self, name: str) -> None:
         self._name = name

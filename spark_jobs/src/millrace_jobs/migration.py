@@ -1,4 +1,4 @@
-"""Implements `--migrate`: brings the schema of a read model up to date and grants the job's user its rights."""
+"""Implements `--migrate`: brings the tables of a read model up to date and grants the job's user its rights."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _WRITES = ("SELECT", "INSERT", "UPDATE")
 
 
 def migrate(database: Database, sink: PostgresSink, user: str | None, pending: bool) -> list[str]:
-    """Bring the schema to this release's version, and grant `user` the missing rights of a job.
+    """Bring the schema to this release's version, and grant `user` (None: no user) the rights that the job needs.
 
-    Returns a line for each change; with `pending` nothing is changed and the lines list what would be.
+    Return a line for each change, such as `applied orders 1`. With `pending` the lines list what would be changed, and
+    nothing is.
 
     Raises:
         JobError: the database has versions that this release does not know.
-        psycopg.Error: it does not answer, or does not let this user create tables.
+        psycopg.Error: the database does not answer, or the connected user may not create tables.
     """
     with postgres.connect(database) as connection, connection.transaction():
         if pending:

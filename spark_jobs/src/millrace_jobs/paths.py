@@ -6,10 +6,12 @@ from pathlib import Path
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists. From Python 3.14 on, Path.exists returns False also without permission to look.
+    """Tell whether a path exists.
+
+    Path.exists of Python 3.14 and later also returns False if the permission to look is missing; this function raises.
 
     Raises:
-        OSError: it cannot be determined.
+        OSError: the path cannot be examined, such as for missing permissions.
     """
     try:
         path.stat()

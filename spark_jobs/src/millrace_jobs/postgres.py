@@ -1,4 +1,4 @@
-"""Writes a read model in PostgreSQL: rows and the offsets they come from, in one transaction."""
+"""Writes batches to PostgreSQL: the rows of a table and the offsets of their records, in one transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STAGED = sql.Identifier("staged")
 
 
 class Moved(Exception):
-    """Another process applied records since the positions were read."""
+    """The stored offsets of a query have changed since they were read: another process has written its records."""
 
 
 # A lost host is detected after half a minute, also in the middle of a COPY or a COMMIT.
@@ -45,19 +45,19 @@ _TIMEOUTS = {
 
 
 def connect(database: Database) -> Connection:
-    """Return a connection on which `transaction()` begins and ends each transaction."""
+    """Return a connection in autocommit mode; `connection.transaction()` makes statements one transaction."""
     defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_TIMEOUTS}
     return psycopg.connect(autocommit=True, **{**defaults, **database.client})  # type: ignore[arg-type]
 
 
 def retry(operation: Callable[[], T], stopping: Event) -> T:
-    """Retry while the database does not answer, and log that once a minute.
+    """Return the result of `operation`, which is repeated while the database does not answer; log that once a minute.
 
-    A commit whose answer was lost does no harm: the positions show it to the next attempt.
+    `operation` may have committed before the connection broke: the stored offsets show that to the next attempt.
 
     Raises:
-        Stopped: `stopping` was set meanwhile.
-        JobError: the database answers, and refuses.
+        Stopped: the database does not answer, and `stopping` was set.
+        JobError: the database answers and refuses the operation.
     """
     failing_since, next_log = time.monotonic(), 0.0
     while True:
@@ -83,16 +83,16 @@ def _refused(error: psycopg.Error) -> JobError:
 
 
 def applied(connection: Connection, query: str) -> dict[Place, int]:
-    """Return the offset after the last record that the database holds, by partition."""
+    """Return {(topic, partition): offset after the last record that the database holds} for a query."""
     rows = connection.execute("SELECT topic, partition, until_offset FROM job_positions WHERE query = %s", (query,))
     return {(topic, partition): until for topic, partition, until in rows.fetchall()}
 
 
 def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -> None:
-    """Return if the query's applied records came from this very topic.
+    """Return if the records that the query has stored came from the topic with the id `topic_id`.
 
     Raises:
-        JobError: the topic was deleted and recreated: new offsets would look applied.
+        JobError: the topic was deleted and recreated, so its new records would be skipped as already stored.
     """
     row = connection.execute(
         "SELECT topic_id FROM job_positions WHERE query = %s AND topic = %s AND topic_id <> %s",
@@ -116,10 +116,12 @@ def apply(
     rows: pa.Table,
     dead: Mapping[str, int],
 ) -> None:
-    """Write rows, the ranges that they come from and the counts of dead letters, in one transaction.
+    """Write the rows, the offset ranges of their records and the numbers of dead letters, in one transaction.
+
+    `expected` are the stored offsets as the caller has read them with `applied`; `dead` is {reason: number of records}.
 
     Raises:
-        Moved: the positions are no longer those `expected`; nothing was written.
+        Moved: the stored offsets are no longer `expected`; nothing was written.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))
@@ -144,7 +146,7 @@ def apply(
 
 
 def _merge(connection: Connection, sink: PostgresSink, rows: pa.Table) -> None:
-    """COPY the rows into a temporary table, then insert them or update the rows with the same keys."""
+    """COPY the rows into a temporary table, then insert them, or update the stored rows with the same keys."""
     from pyarrow import csv
 
     if not rows.num_rows:

@@ -1,4 +1,4 @@
-"""Counts dead letters and late rows of a query since its start, and reads its state size, batch by batch."""
+"""Counts dead letters and late rows of a query since its start, and reads the size of its state."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from millrace_jobs.runtime import DEAD
 
 
 def rows_of(progress: StreamingQueryProgress) -> int:
-    """Return the number of records of a batch. Spark counts them twice if a second branch writes dead letters."""
+    """Return the number of records of a batch.
+
+    If a second branch of the query writes dead letters, Spark counts each record twice, so its number is halved.
+    """
     counted_twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
     return progress.numInputRows // 2 if counted_twice else progress.numInputRows
 
 
 @dataclass
 class Tally:
-    """The counters of one query. `dead_letters`: records by reason; `late`: rows after their watermark."""
+    """The counters of one query since its start: dead letters by reason, and rows that came after their watermark."""
 
     dead_letters: dict[str, int] = field(default_factory=dict)
     late: int = 0
     _batch: int = -1
 
     def count_batch(self, progress: StreamingQueryProgress) -> None:
-        """Count a batch once: an idle query reports its last one again."""
+        """Add the dead letters and late rows of a batch; ignore a batch that an idle query reports again."""
         if progress.batchId <= self._batch:
             return
         self._batch = progress.batchId
@@ -36,7 +39,10 @@ class Tally:
         self.late += sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
 
     def facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
-        """Return the counters that the query has."""
+        """Return the counters for the log: dead letters, state size, watermark and late rows.
+
+        Counters that do not apply to the query are absent. The state size and the watermark are those of `progress`.
+        """
         counters: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
         if progress.stateOperators:
             counters["state_rows"] = sum(operator.numRowsTotal for operator in progress.stateOperators)

@@ -1,4 +1,4 @@
-"""Turns a configuration into running queries, for all jobs."""
+"""Starts the Spark queries of a job from its configuration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ DEAD = "dead "  # prefix of the metric in a query's progress that counts dead le
 
 @dataclass
 class Running:
-    """A started query; `failure` is the error of its batch before Spark wrapped it, `dead` counts dead letters."""
+    """A query that was started.
+
+    `failure` holds the JobError that a batch raised, which Spark wraps in errors of its own; it is empty before. `dead`
+    is {reason: number of dead letters}, for outputs other than topics.
+    """
 
     query: StreamingQuery
     failure: list[JobError] = field(default_factory=list)
@@ -35,13 +39,15 @@ class Running:
 
 
 def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | None = None) -> list[Running]:
-    """Start one query for each output of the job; several have their progress in folders below the checkpoint.
+    """Start one query for each output of the job; return the queries.
 
-    Waits of the start end with `stopping`; waits of batches end with `ending`, or with `stopping` if there is none.
+    If there are several outputs, each query has its checkpoint in a folder with the name of the output. Waits of the
+    start end when `stopping` is set, waits inside batches when `ending` is set (default: `stopping`).
 
     Raises:
-        Stopped: `stopping` was set meanwhile. JobError: rows do not fit the contract of an output, or the content of
-        a checkpoint, a database or an archive does not fit.
+        Stopped: `stopping` was set while the start waited.
+        JobError: rows do not fit the contract of an output, a checkpoint, database or archive does not fit the topics
+            or each other, or a real-time job has too few task slots.
     """
     job = JOBS[config.job]
     if config.real_time:
@@ -77,7 +83,7 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
 
 
 def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, checkpoint: str) -> DataStreamWriter:
-    """Return the writer of an output; the first output also gets the records that do not fit their contracts."""
+    """Return the stream writer for an output; for the first output it also writes dead letters of all inputs."""
     frames, dead = {}, []
     for part in job.inputs:
         source, contract = config.inputs[part.name], part.contract
@@ -131,7 +137,7 @@ def _archive(config: Config, job: Job, sink: FileSink, name: str, checkpoint: st
 
 
 def _only_source(job: Job) -> tuple[KafkaSource, Contract]:
-    """Return the source of a job whose sink stores offsets: a single one, whose offsets are the positions."""
+    """Return the single source of a job, and its contract; sinks that store offsets allow only one source."""
     (part,) = job.inputs
     assert isinstance(part, KafkaSource)
     return part, part.contract
@@ -148,10 +154,10 @@ def _transform_of(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame],
 
 
 def _check_slots(spark: SparkSession, config: Config) -> None:
-    """Check that in real time each partition has a task slot of its own; without one it would never be read.
+    """Check that a real-time job has a task slot for each partition: a partition without one is never read.
 
     Raises:
-        JobError: there are fewer slots.
+        JobError: there are fewer slots than partitions.
     """
     partitions = sum(len(starts.partitions(source)) for source in config.inputs.values())
     slots = spark.sparkContext.defaultParallelism
@@ -168,7 +174,7 @@ def _frame_of(result: Any, name: str) -> DataFrame:
 
 
 def _keep_error(write_batch: ReadModel | Archive, failure: list[JobError]) -> Any:
-    """Wrap the batch function to keep its own error, which Spark wraps in others."""
+    """Return a batch function that appends a JobError of `write_batch` to `failure` before Spark wraps it."""
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         try:

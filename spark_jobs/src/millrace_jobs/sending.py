@@ -1,4 +1,4 @@
-"""Sends generated events to a topic at a given rate; shared by the generators."""
+"""Sends generated events to a topic at a given rate; shared by the jobs that generate events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FLUSH_SECONDS = 30
 
 @dataclass(frozen=True)
 class Event:
-    """One event: its id, its key, and the columns of its contract."""
+    """A generated event: its id (for the header event_id), the key of its record, and its value as {column: value}."""
 
     event_id: str
     key: str
@@ -38,17 +38,20 @@ class Event:
 
 
 def event_id(chance: random.Random) -> str:
-    """Return a unique id."""
+    """Return a random UUID as text; `chance` with the same seed gives the same ids again."""
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 
 def json_time(moment: datetime) -> str:
-    """Return a time as text for JSON: UTC, milliseconds."""
+    """Return a time in UTC as text with milliseconds, such as 2026-01-01T00:00:00.000Z."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
-    """Return an idempotent producer: acknowledged by all in-sync replicas, each record once and in order."""
+    """Return an idempotent producer: all in-sync replicas acknowledge each record, which is stored once and in order.
+
+    `client` has the properties of the Java client; `settings` are properties of librdkafka and override all others.
+    """
     from confluent_kafka import Producer
 
     from millrace_jobs.topics import admin_properties, retries
@@ -60,13 +63,13 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
 def queue(
     producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, on_result: OnResult
 ) -> None:
-    """Queue a record; `on_result` gets its result, also if the client refuses it at once.
+    """Queue a record for sending; `on_result(error, message)` is called with its result, where None means no error.
 
-    The client does so for a record that is too large, and for a topic that brokers have reported as missing or
-    forbidden.
+    `on_result` is also called if the client refuses the record at once: if the record is too large, or if brokers have
+    reported the topic as missing or forbidden.
 
     Raises:
-        BufferError: the queue is full.
+        BufferError: the producer's queue is full.
     """
     from confluent_kafka import KafkaError, KafkaException
 
@@ -80,10 +83,11 @@ def queue(
 
 
 def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
-    """Run poll() or flush(); pass a fatal error, after which the producer sends nothing more, to `on_result`.
+    """Run `act`, which calls poll() or flush() of a producer, and return its result; 0 after a fatal error.
 
-    Both raise it, for instance if the user has no WRITE permission. Their callbacks run with that exception pending, so
-    they must only take notes: any call of the library from there fails with a SystemError.
+    After a fatal error, such as a missing WRITE permission, the producer sends nothing more. poll() and flush() raise
+    that error, and it is passed to `on_result`. Callbacks run while it is pending, so they must only take notes: any
+    call of the library in a callback fails with a SystemError.
     """
     from confluent_kafka import KafkaException
 
@@ -98,7 +102,7 @@ def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
 
 
 def reason(errors: Sequence[KafkaError]) -> str:
-    """Return why records were refused, and the remedy if known: the fatal error, else the first one."""
+    """Return why records were refused, and the remedy if known: from the fatal error, else from the first error."""
     from confluent_kafka import KafkaError as Known
 
     remedies = {
@@ -118,10 +122,12 @@ def reason(errors: Sequence[KafkaError]) -> str:
 def send(
     events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, limit: int, stopping: threading.Event
 ) -> None:
-    """Send until `stopping` is set, or `most` events are sent (0: no limit); return once each is acknowledged.
+    """Send events to `sink` at `per_second` until `stopping` is set or `limit` events are sent (0: no limit).
+
+    Return once each sent event is acknowledged. `contract` gives the schema version, which is sent as a header.
 
     Raises:
-        JobError: an event was refused for good.
+        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
     """
     producer = producer_of(sink.client, **{"linger.ms": 20, "compression.type": "lz4"})
     sender = _Sender(sink.name)
@@ -157,7 +163,7 @@ def send(
 
 
 class _Sender:
-    """Counts stored and refused events."""
+    """Counts the events that brokers have stored, and collects the errors of those that were refused."""
 
     def __init__(self, topic: str) -> None:
         self.topic, self.sent = topic, 0
@@ -165,14 +171,14 @@ class _Sender:
         self._next_line = time.monotonic() + _LOG_SECONDS
 
     def on_result(self, error: KafkaError | None, message: Message | None) -> None:
-        """Count an event as stored or refused."""
+        """Count an event as stored if `error` is None; otherwise keep the error. Called by the producer."""
         if error is None:
             self.sent += 1
         else:
             self.errors.append(error)
 
     def log_progress(self, waiting: int, last: bool = False) -> None:
-        """Log the number of stored events, once a minute.
+        """Log the numbers of stored events and of those in flight (`waiting`), once a minute; at once if `last`.
 
         Raises:
             JobError: an event was refused.

@@ -1,4 +1,4 @@
-"""Resolves where a query with a fresh checkpoint starts, to offsets of each partition."""
+"""Resolves the start of a query with a fresh checkpoint (a time, a consumer group, earliest, latest) to offsets."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's 
 
 
 def milliseconds(moment: str) -> int:
-    """Return a time with its zone (ISO 8601) in ms since 1970."""
+    """Return a time as milliseconds since 1970 (UTC); `moment` is ISO 8601 with a zone: 2026-01-31T12:00:00Z."""
     return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
 
 
 def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
-    """Return the committed offsets of a group for all topics of a source, as Spark's startingOffsets.
+    """Return the offsets that a consumer group has committed for all topics of `source`, as JSON for startingOffsets.
+
+    startingOffsets is the option of Spark's Kafka source. `client` has the properties of librdkafka.
 
     Raises:
-        JobError: the group has none for a topic, or no broker answers.
+        JobError: the group has no offsets of one of the topics, or no broker answers.
     """
     offsets: Offsets = {}
     for topic in source.topics:
@@ -39,7 +41,10 @@ def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
 
 
 def stored_start(checkpoint: str, source: Input) -> str | None:
-    """Return the offsets that `tell` left for a source, as Spark's startingOffsets; newer partitions start at 0."""
+    """Return the offsets that `store_start` wrote into a checkpoint, as JSON for Spark's option startingOffsets.
+
+    Partitions that were added since then start at their first record. Return None if nothing is stored.
+    """
     stored: Offsets = {}
     for topic in source.topics:
         file = _file(checkpoint, topic.name)
@@ -56,7 +61,10 @@ def stored_start(checkpoint: str, source: Input) -> str | None:
 
 
 def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
-    """Store offsets for the query whose fresh checkpoint this becomes; they override its configuration."""
+    """Write start offsets into a new checkpoint; they override the start in the configuration of the query.
+
+    `offsets` is {topic: {partition: offset}}.
+    """
     for topic in source.topics:  # one file for each topic, so that their order in the configuration does not matter
         file = _file(checkpoint, topic.name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +72,13 @@ def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
 
 
 def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """Return for each partition its first offset, the offset of `start`, and its end.
+    """Return {(topic, partition): (first offset, offset of `start`, end offset)} for all partitions of `source`.
+
+    The end offset is the one after the last record. A partition without a record after the start time starts at its
+    end, and a partition without an offset of the start group at its first record.
 
     Raises:
-        JobError: the group has none for a topic, or no broker answers.
+        JobError: the start group has no offsets of one of the topics, or no broker answers.
     """
     positions: dict[tuple[str, int], tuple[int, int, int]] = {}
     group = json.loads(of_group(_client(source), start.of, source)) if start.at == "group" else {}
@@ -91,7 +102,7 @@ def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int
 
 
 def partitions(source: Input) -> list[tuple[str, int]]:
-    """Return all partitions of a source.
+    """Return (topic, partition number) of each partition of the source.
 
     Raises:
         JobError: no broker answers.
@@ -110,7 +121,11 @@ def _client(source: Input) -> dict[str, str]:
 
 @contextmanager
 def _consumer(source: Input) -> Iterator[Consumer]:
-    """Return a consumer that is in no group and commits nothing."""
+    """Context manager: yield a consumer for the brokers of `source` that joins no group and commits nothing.
+
+    Raises:
+        JobError: the block raised a KafkaException, such as for brokers that do not answer.
+    """
     settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0}
     consumer = Consumer({**_client(source), **settings})
     try:
