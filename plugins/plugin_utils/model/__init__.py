@@ -273,7 +273,7 @@ RULES: tuple[Rule, ...] = (
 def check_model(model: Model) -> list[Problem]:
     """Apply all RULES to the model and return the problems, in no particular order.
 
-    A problem whose code is in the variable `accept_risks` is returned as a warning.
+    Security risks are warnings if their codes are in the variable accept_risks, or outside production (risks.py).
     """
     return list(risks.with_accepted_risks(model, (problem for rule in RULES for problem in rule(model))))
 

@@ -117,9 +117,9 @@ USER_GENERATION_SUM = USER_GENERATION_MULTIPLE.variant(
 
 
 def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield problems of `generation`, a number that the user increases with each new password.
+    """Yield problems of `generation`, a number that a site increases with each new password of a user.
 
-    Kafka stores no such number, so the generation is added to the number of hash iterations and must fit in there.
+    Kafka does not store such a number, so the role adds it to the number of hash iterations.
     """
     number, place = whole(user.get("generation")), f"{variable}.generation"
     if user.get("verify") != "generation":

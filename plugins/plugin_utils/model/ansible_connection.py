@@ -1,4 +1,4 @@
-"""Rules on Ansible's own variables (ansible_*): misspelt names, and values with which it cannot connect to a host."""
+"""Rules on Ansible's own variables (ansible_*): misspelt names, and values that prevent a connection."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MIRROR = MIRROR_TOPICS[0].rstrip("*")
 # StreamsBuilder names them <application.id>-<store or operator>-changelog and -repartition.
 OF_STREAMS = ("-changelog", "-repartition")
 ApplicationTopics = tuple[str, str, tuple[str, ...]]
-"""A name, or a prefix and a star; a description; the endings of those names that a site may declare itself."""
+"""(name, or prefix and a star; description for messages; endings of the names that a site may declare itself)."""
 
 
 def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:

@@ -31,20 +31,20 @@ class Model:
     """
 
     hosts: Mapping[str, Mapping[str, Any]]
-    """Role inputs and variables of the site, by host."""
+    """{host: {variable: value}} of the variables that this project knows (see `known`)."""
     groups: Mapping[str, Sequence[str]]
-    """Members of the function groups."""
+    """{function, as kafka: hosts in its group}."""
     all_groups: Mapping[str, Sequence[str]]
     names: Mapping[str, frozenset[str]]
-    """All variables of each host, of this project or not."""
+    """{host: names of all its variables}, also of those that this project does not know."""
     defaults: Mapping[str, Any]
-    """Defaults of role inputs and variables of the site."""
+    """{variable: default} of the variables that this project knows."""
     known: frozenset[str]
-    """Every role input and variable of the site."""
+    """Names of all variables that this project knows: inputs of its roles and variables of a site."""
     prefixes: frozenset[str]
-    """Prefixes of role inputs."""
+    """The prefixes with which role inputs begin, as kafka for kafka_heap."""
     mistyped: tuple[Problem, ...] = ()
-    """Problems of values that are not of their declared type."""
+    """The problems of values that are not of their declared type."""
     function_entries: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """Entries of functions/*.yml for each host, by host, kind (one of ENTRY_KINDS) and function."""
 

@@ -57,7 +57,7 @@ MOST_OF_A_THREAD, LEAST_OF_A_THREAD = 2**31 - 1, 2**20  # bytes of the buffer (L
 
 
 def place(broker: Broker, name: str) -> str:
-    """Return where the property `name` is set, as kafka_config[name]; also kafka_config if it is not set."""
+    """Return where the property `name` of a broker is set; kafka_config[name] if it is set nowhere."""
     return f"{next((variable for variable, layer in reversed(broker.layers) if name in layer), 'kafka_config')}[{name}]"
 
 

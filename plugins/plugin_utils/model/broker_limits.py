@@ -97,12 +97,12 @@ HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
 
 @dataclass(frozen=True)
 class Expiry:
-    """The limits of a broker property that sets after which time a producer or transaction is forgotten."""
+    """The minimum of a broker property that sets after which time a broker forgets a producer or a transaction."""
 
     least: int
-    """The smallest value without a problem, if the broker does not set `other`."""
+    """The minimum in milliseconds, if the broker does not set `other`."""
     other: str
-    """The setting of clients or brokers that it has to exceed."""
+    """The setting of clients or brokers that the property must not be less than."""
     kind: ProblemKind
 
 

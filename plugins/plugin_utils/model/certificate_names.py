@@ -65,7 +65,7 @@ CERTIFICATE_NAMES_KEYSTORE = CERTIFICATE_NAMES_ADVERTISED.variant(
 def _incomplete(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> Problem:
     """Return the problem of the certificate `name`, one for all hosts that have a certificate of this name.
 
-    `hosts` is {host: the addresses that its certificate lacks}.
+    `hosts` is {host: the addresses that its certificate does not contain}.
     """
     several = len(hosts) > 1
     texts = [f"{', '.join(names)}{f' of {host}' if several else ''}" for host, names in hosts.items()]

@@ -109,8 +109,8 @@ def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
 def _has_other_names(broker: Broker) -> bool:
     """Tell whether the user names of a broker cannot be checked.
 
-    Then they come from another mechanism than SCRAM, or from a principal.builder.class, or no listener identifies
-    clients.
+    This is so if they come from another mechanism than SCRAM or from a principal.builder.class, or if no listener
+    identifies clients.
     """
     elsewhere = any(set(item.mechanisms) - {*SCRAM} for item in broker.listeners)
     asked = any(item.protocol not in CLEAR or item.mechanisms for item in broker.listeners)

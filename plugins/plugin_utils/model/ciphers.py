@@ -173,9 +173,10 @@ def _meant(name: str) -> str | None:
 
 
 def _protocols(match: re.Match[str], among: Mapping[Any, Any]) -> set[str]:
-    """Return the TLS versions (TLSv1.2, TLSv1.3) that the process enables where a list of suites applies.
+    """Return the TLS versions (TLSv1.2, TLSv1.3) that the process enables for connections with a list of suites.
 
-    `match` is that of SUITES with the property's name; `among` has all settings of the process.
+    `match` is the match of SUITES with the name of the property that has the list; `among` has all settings of the
+    process.
     """
     default = BOTH
     if match[3]:

@@ -28,7 +28,7 @@ DEFAULTS = {
 # How often each may be allocated at once: by every connection, and by every worker of autovacuum.
 TIMES = {SORTS: "max_connections", VACUUMS: "autovacuum_max_workers"}
 Finding = tuple[ProblemKind, str, Any, dict[str, Any]]
-"""What is wrong, the variable, its value, and the details of the message."""
+"""(kind of problem, variable, its value, message details)."""
 
 DATABASE_MEMORY = ProblemKind(
     "DATABASE_MEMORY",

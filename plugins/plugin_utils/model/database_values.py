@@ -11,11 +11,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 
 Settings = Mapping[str, Any]
-"""Values by the names of settings in lower case."""
+"""{name of a PostgreSQL setting in lower case: value}."""
 Specs = Mapping[str, Mapping[str, Any]]
-"""What a version of PostgreSQL knows of its settings, by their names in lower case."""
+"""{name of a PostgreSQL setting in lower case: what a version accepts as its value}."""
 Finding = tuple[str, ProblemKind, dict[str, Any]]
-"""A setting, what is wrong with it, and the details of the message."""
+"""(setting, kind of problem, message details)."""
 
 LEAST_WAL = 32 * 2**20
 """Bytes: two segments of the write-ahead log, of the size that initdb gives them here."""

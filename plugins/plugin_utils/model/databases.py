@@ -52,7 +52,7 @@ OWNED = {
     "unix_socket_directories": "",
 }
 FIRST, LAST = 13, 18
-"""Major versions whose settings are like those that are known here."""
+"""The major versions of PostgreSQL whose settings this project knows."""
 OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 
 DATABASE_USER_TWICE = ProblemKind(

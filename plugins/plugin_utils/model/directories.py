@@ -49,7 +49,8 @@ PATH_FORM_PARENT = PATH_FORM.variant(advice="remove the ..")
 def written(model: Model) -> Iterator[Problem]:
     """Yield a problem for each path in the inventory that is not absolute or not in its plain notation.
 
-    Plain is /data/a, not /data//a/; units, properties and mounts would not recognize the other as the same directory.
+    The plain notation of /data//a/ is /data/a. Paths are compared as texts, so two notations of a directory would
+    differ.
     """
     for machine in model.functional:
         for name in model.input_names(machine, "paths"):

@@ -125,7 +125,7 @@ UNIT_ENVIRONMENT = ProblemKind(
 UNIT_ENVIRONMENT_JAVA = UNIT_ENVIRONMENT.variant(message="the role sets which java the unit runs")
 UNIT_ENVIRONMENT_CLASS_PATH = UNIT_ENVIRONMENT.variant(message="the unit sets its own class path, which overrides it")
 Finding = tuple[ProblemKind, dict[str, Any]]
-"""What is wrong, and the details of the message."""
+"""(kind of problem, message details)."""
 
 
 @cache
@@ -215,10 +215,10 @@ def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
 def _findings(
     model: Model, machine: Machine, function: Function | None, section: str, key: str, value: Any
 ) -> Iterator[Finding]:
-    """Yield (kind of problem, message details) for one setting of a drop-in.
+    """Yield (kind of problem, message details) for one setting, `key`, of a drop-in.
 
-    `function` is None for the drop-in of one Spark job: inputs that apply to all jobs may be overridden there, and
-    jobs.py checks its memory.
+    `function` is None for the drop-in of one Spark job. Such a drop-in may override what the role sets for all jobs,
+    and jobs.py checks the memory of the job.
     """
     texts = [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
     variable = f"{function.prefix}_{INPUTS.get(key)}" if function else ""

@@ -192,7 +192,7 @@ ZOOKEEPER_RACK_MAJORITY = ProblemKind(
 def racks(model: Model) -> Iterator[Problem]:
     """Yield a warning for each rack whose loss would stop the ZooKeeper ensemble.
 
-    None is yielded if there are fewer than three racks, because then it cannot be avoided.
+    If there are fewer than three racks, yield nothing, because then this cannot be avoided.
     """
     places = {machine.rack for machine in model.cluster if machine.rack is not None}
     typos = {rack for rack in places if len(rack) > 1 and nearest(rack, places - {rack})}  # reported as RACK_TYPO

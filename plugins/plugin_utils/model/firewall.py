@@ -266,7 +266,7 @@ FIREWALL_CLIENTS = ProblemKind(
 
 
 def clients(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host with firewall rules that know no subnet of clients, and so deny every client."""
+    """Yield a problem for each host whose firewall rules contain no subnet of clients, and so deny every client."""
     for machine in model.functional:
         if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
             yield machine.report(FIREWALL_CLIENTS, "firewall_sources")

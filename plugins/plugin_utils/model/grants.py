@@ -45,7 +45,7 @@ LISTS = (*DECLARED, "groups")
 CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)
 CONNECT = 3  # topics of a group of Connect workers: configurations, offsets, status
 PlacedGrant = tuple[str, Mapping[str, Any]]
-"""The place of a grant in the inventory, and the grant."""
+"""(place of a grant in the inventory, the grant)."""
 
 
 def _grants(model: Model) -> Iterator[PlacedGrant]:

@@ -29,7 +29,7 @@ class Machine:
     name: str
     inputs: Inputs
     written: frozenset[str]
-    """Names of all variables of the host, of this project or not."""
+    """Names of all variables of the host, also of those that this project does not know."""
 
     def report(
         self, kind: ProblemKind, variable: str, value: Any = None, *, warning: bool | None = None, **details: Any
@@ -241,13 +241,13 @@ class Job:
 
     name: str
     kind: str
-    """The job in the wheel: by default the entry's name."""
+    """The job's name in the Python wheel: `job` of the entry, by default its name."""
     config: Mapping[str, Any]
-    """{} if it is not a dict (reported with the role's inputs)."""
+    """The config of the entry; {} if it is not a dict, which another rule reports."""
     configured: bool = True
-    """Whether `config` is a dict."""
+    """False if the config of the entry is not a dict."""
     migrate: Mapping[str, Any] = field(default_factory=dict)
-    """Login that may create tables in the job's database; {} if a run does not create them."""
+    """The database login with which a run creates the job's tables; {} if a run does not create them."""
 
     @property
     def variable(self) -> str:

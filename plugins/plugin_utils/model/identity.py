@@ -203,7 +203,7 @@ def _without_function(model: Model, machine: Machine) -> Problem:
 
 SITE_INPUTS = ("layout", "promise", "organization", "security_profile", "site_environment")
 CLUSTER_INPUTS = ("kafka_restart_margin", "kafka_restart_accepts")
-"""Read once for several brokers."""
+"""Variables that a playbook reads once for several brokers."""
 SITE_DIFFERS = ProblemKind(
     "SITE_DIFFERS",
     "other {who} have {others}, and the whole {whole} requires one value",

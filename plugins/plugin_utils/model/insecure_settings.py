@@ -20,9 +20,10 @@ OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-\d+|oaut
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the table of weak settings.
+    """A row of the table of insecure settings.
 
-    `names` and `weak` are regular expressions: of the full names of settings, and of their insecure values.
+    `names` and `weak` are regular expressions for the full name of a setting and for its insecure values, `kind` is the
+    kind of problem to report.
     """
 
     kind: ProblemKind

@@ -51,7 +51,7 @@ OTHERS = re.compile(
     r"|-X(bootclasspath/|check:|log|run|share:|showSettings|verify|loggc:|noverify).*|-noverify|@.+"
 )
 Finding = tuple[ProblemKind, dict[str, Any]]
-"""What is wrong, and the details of the message."""
+"""(kind of problem, message details)."""
 
 
 @cache

@@ -193,7 +193,10 @@ JOB_OUTPUT_SHARED_TOPICS = JOB_OUTPUT_SHARED.variant(
 
 
 def shared_outputs(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each two jobs that write to the same directory, where each stores its progress."""
+    """Yield a problem for each pair of jobs on a host that write to the same directory.
+
+    Each job stores its progress in that directory.
+    """
     for node in model.spark_nodes:
         for job, other in combinations(active(node), 2):
             written = end(other, "output")
@@ -216,9 +219,9 @@ JOB_MESSAGE = ProblemKind(
 
 
 def message_sizes(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each relay (a job that copies records) whose output topic accepts only smaller records.
+    """Yield a problem for each relay (a job that copies records) that may read larger records than it can write.
 
-    "Smaller" is compared with max.message.bytes of its input topics.
+    This is so if max.message.bytes of its output topic is less than that of an input topic.
     """
     made = [topic for topic in topics_of(model) if topic.present]
     sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
@@ -288,7 +291,10 @@ def _policy_place(topic: Topic) -> tuple[str, bool]:
 
 
 def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:
-    """Return {dead-letter topic: {job name: None}}, with the jobs that send records to the topic in order."""
+    """Return {dead-letter topic: jobs that send records to the topic}.
+
+    The jobs are a dict {job name: None}, used as a set that keeps the order.
+    """
     jobs: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -361,7 +367,7 @@ def database_connections(model: Model) -> Iterator[Problem]:
 
 
 Place = tuple[str, str]
-"""Where records are: a cluster or a host, and the topic or directory there."""
+"""Where records are: (cluster or host, topic or directory there)."""
 
 
 @dataclass(frozen=True)
@@ -377,7 +383,7 @@ class Flow:
     kind: str
     node: str
     dead: bool
-    """Whether it sends only records there that the job cannot process."""
+    """True if the sink is a dead-letter topic: it gets only records that the job cannot process."""
 
 
 JOB_LOOP = ProblemKind(

@@ -22,7 +22,7 @@ DATABASE = "/etc/postgresql/tls/server.pem"  # ssl_cert_file and ssl_key_file of
 # Keys of a job's connections that name files.
 LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sslrootcert", "sslcert", "sslkey")
 Readers = dict[str, tuple[str, str]]
-"""By path: the function that reads the file, and for what."""
+"""{path of a file: (function that reads it, purpose for a message)}."""
 STORE_GROUP = ProblemKind(
     "STORE_GROUP",
     "{path} is readable by {readers} (0640), and {service}, which reads it for {purpose}, could not open it",

@@ -27,7 +27,7 @@ Acl = Mapping[str, Any]
 # The prefix of the group names that Spark generates for its queries.
 SPARK_GROUP = "spark-kafka-source"
 Need = tuple[str, str, str, str]
-"""A permission: operation, resource type, resource name (or its prefix), and the pattern `literal` or `prefixed`."""
+"""A permission: (operation, resource type, resource name or its prefix, "literal" or "prefixed")."""
 
 ACL_STAR = ProblemKind(
     "ACL_STAR",

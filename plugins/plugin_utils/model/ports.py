@@ -22,17 +22,17 @@ class Port(NamedTuple):
     """A port that is open on a host."""
 
     number: Any
-    """As declared: a number unless the declaration is a mistake."""
+    """The port as declared: a number, or another type if the declaration is wrong."""
     product: str
-    """Prefix of the inputs of its role."""
+    """The prefix of the variables of the role that opens the port, as kafka."""
     what: str
-    """Name of the port for messages."""
+    """The name of the port for messages."""
     variable: str = ""
-    """Variable that sets it, '' if it is fixed."""
+    """The variable that sets the port; "" if the port is fixed."""
     address: str = ""
-    """Address that it is bound to; '' for all."""
+    """The address to which the port is bound; "" for all addresses."""
     sources: tuple[str, ...] = ()
-    """Functions and networks that may connect."""
+    """Functions and networks whose hosts may connect to the port."""
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:

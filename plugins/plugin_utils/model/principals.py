@@ -108,9 +108,9 @@ PRINCIPAL_ANYBODY = ProblemKind(
 
 
 def anybody(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each listener whose mapping rules make a super user of another certificate.
+    """Yield a problem for each listener whose mapping rules make a super user of someone else's certificate.
 
-    "Another" is a certificate that is neither a broker's nor an admin's.
+    Someone else's certificate is one that belongs neither to a broker nor to an admin.
     """
     subjects = _other_subjects(model)
     for broker in model.brokers:
@@ -252,9 +252,9 @@ ZOOKEEPER_ACL_OWNER = ProblemKind(
 
 
 def zookeeper_clients(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker with TLS to a ZooKeeper port without TLS, or the reverse.
+    """Yield a problem for each broker that uses TLS to a ZooKeeper port without TLS, or no TLS to a port with TLS.
 
-    Also yield one for zookeeper.set.acl without TLS, because znodes then have no owner.
+    Also yield one for zookeeper.set.acl without TLS, because a certificate identifies the owner of znodes.
     """
     secure, plain = (
         {server.ports[name] for server in model.servers if name in server.ports} for name in ZOOKEEPER_PORTS

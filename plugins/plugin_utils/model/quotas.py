@@ -1,4 +1,4 @@
-"""Checks kafka_quotas."""
+"""Checks the quotas in kafka_users and kafka_quotas."""
 
 from __future__ import annotations
 

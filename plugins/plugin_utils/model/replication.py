@@ -174,7 +174,7 @@ INTERNAL_TOPICS_DIFFER_TRANSACTIONS = INTERNAL_TOPICS_DIFFER.variant(
 
 
 def internal_topics(model: Model) -> Iterator[Problem]:
-    """Yield a problem if topics of offsets or transactions are replicated in another way than records."""
+    """Yield a problem if topics of consumer offsets or transactions have other replication settings than records."""
     for broker in model.brokers:
         replication = settings(broker)
         in_sync = replication[MIN_ISRS[1]].value
@@ -299,8 +299,8 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
 def factors_that_survive(model: Model, factor: int) -> list[int] | None:
     """Return the smallest and the largest replication factor with which the loss of a datacenter is survived.
 
-    Survived means that some min.insync.replicas keeps both records and writes. The list is empty if there is no such
-    factor; the result is None if `factor` itself is one.
+    With such a factor, some min.insync.replicas keeps both records and writes. The list is empty if there is none.
+    Return None if `factor` itself is such a factor.
     """
     if _survives(model, factor):
         return None

@@ -1,4 +1,4 @@
-"""Finds problems that follow from another problem, so that a run reports only the other one.
+"""Finds problems that only follow from another problem; preflight does not report them.
 
 If the template of a variable uses a missing or mistyped variable, its value cannot be right.
 """
@@ -61,7 +61,10 @@ def base(variable: str) -> str:
 
 
 def meant_by(problem: Problem) -> str | None:
-    """Return the name that a misspelt variable probably should have; None if the problem is another one."""
+    """Return the name that a misspelt variable probably should have.
+
+    Return None if `problem` is not an error about an unknown variable, or if no known name is similar.
+    """
     if problem.code not in ("VARIABLE_SUSPECT", "VARIABLE_UNKNOWN") or problem.warning:
         return None
     near = problem.details.get("near")

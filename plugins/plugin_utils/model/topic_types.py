@@ -29,11 +29,11 @@ class InSyncSetting:
 
     place: str
     value: Any
-    """The value that is set there."""
+    """The value at `place`."""
     setting: str
-    """The setting that corrects it."""
+    """The setting to change to correct the number, as min.insync.replicas."""
     of_profile: bool = False
-    """Whether a profile requires a number that depends on the replicas, as `all but one`."""
+    """True if a profile sets the number by the replication factor, as "all but one"."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Topic:
     entry: Mapping[str, Any]
     defaults: Mapping[str, Any]
     cluster: tuple[int | None, int | None]
-    """Replication factor and min.insync.replicas of a topic that sets neither."""
+    """(replication factor, min.insync.replicas) of the cluster, for a topic that sets neither."""
 
     @cached_property
     def name(self) -> str:

@@ -109,9 +109,9 @@ def odd_racks(model: Model) -> list[Broker]:
 
 
 def of_uneven_racks(model: Model, factor: int, least: int) -> bool:
-    """Tell whether only different numbers of brokers in the two datacenters can leave a record in one of them.
+    """Tell whether the different sizes of racks are the only reason why a datacenter may not get every record.
 
-    `factor` is the replication factor, `least` is min.insync.replicas.
+    This applies to the layout stretch2; `factor` is the replication factor, `least` is min.insync.replicas.
     """
     sizes = Counter(broker.kafka_rack for broker in model.brokers if broker.kafka_rack)
     return model.layout == "stretch2" and len(set(sizes.values())) > 1 and least > -(-factor // 2)

@@ -19,10 +19,10 @@ class Fault(NamedTuple):
 
     place: str
     value: Any
-    """None if it must not be shown."""
+    """The value for the message; None if the message must not contain it."""
     message: str
     declared: str
-    """The type that the spec declares."""
+    """The type in the argument spec."""
 
 
 def kind(option: Option) -> str:

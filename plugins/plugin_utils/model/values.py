@@ -129,7 +129,7 @@ class Inputs:
     defaults: Mapping[str, Any]
 
     def get(self, name: str) -> Any:
-        """Return the value of a variable, or its default if it is not set or null, or None."""
+        """Return the value of a variable, or its default if it is null or not set; None if it has no default."""
         value = self.values.get(name)
         return self.defaults.get(name) if value is None else value
 
