@@ -1,4 +1,7 @@
-"""The layouts of a cluster. `layout` in plugins/definitions/site.yml has the same names as choices."""
+"""The layouts of a cluster: how many datacenters with brokers, and how many witnesses, each requires.
+
+`layout` in plugins/definitions/site.yml has the same names as choices.
+"""
 
 from __future__ import annotations
 

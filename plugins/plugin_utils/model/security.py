@@ -73,7 +73,7 @@ KEYSTORE_FORM_FENCING = KEYSTORE_FORM.variant(
 def forms(model: Model) -> Iterator[Problem]:
     """Yield a problem for each keystore that is not PEM and has no password.
 
-    Also yield one for each that must be PEM.
+    Also yield one for each keystore or truststore that must be PEM, because its reader supports nothing else.
     """
     for broker in model.brokers:
         for item in broker.encrypted:
@@ -223,7 +223,7 @@ AUTHORITY_TWICE_SUBJECT = AUTHORITY_TWICE.variant(message="the subject of anothe
 
 
 def _distinct(machine: Machine) -> Iterator[Problem]:
-    """Yield a problem for each two entries of pki_authorities with the same name or subject."""
+    """Yield a problem for each entry of pki_authorities with the name or the subject of an earlier entry."""
     for key in ("name", "subject"):
         seen: dict[str, str] = {}
         for number, entry in enumerate(machine.inputs.entries("pki_authorities")):
@@ -297,7 +297,10 @@ def client_authorities(model: Model) -> Iterator[Problem]:
 
 
 def _share_a_ca(broker: Broker, item: Listener, inner: Listener | None) -> bool:
-    """Tell whether a listener trusts a CA that the listener between brokers (`inner`) also trusts."""
+    """Tell whether a listener trusts a CA that the listener between brokers (`inner`) trusts.
+
+    Also true if the listener has the truststore of `inner` or of the broker.
+    """
     infra, path = broker.truststore(inner), broker.truststore(item)
     bundles = {str(entry.get("path")): entry.get("authorities") for entry in broker.truststores}
 

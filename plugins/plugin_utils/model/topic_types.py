@@ -113,14 +113,17 @@ class Topic:
         return f"{DEFAULTS}.profile"
 
     def own_place(self, place: str) -> str:
-        """Return `place` if it is inside this topic, else the topic itself.
+        """Return the place to report for a mistake that concerns only this topic.
 
-        For a mistake of this topic only, although the value is set in kafka_topic_defaults.
+        This is `place` if it is inside the topic, else (the value is set in kafka_topic_defaults) the topic itself.
         """
         return place if place.startswith(self.variable) else self.variable
 
     def own_property(self, name: str, other: str) -> str:
-        """Return that one of two contradicting properties which the topic itself sets; `name` if both or neither."""
+        """Return the one of two contradicting properties that the topic itself sets.
+
+        Return `name` if the topic sets both or neither.
+        """
         own = (self.property_place(key).startswith(self.variable) for key in (name, other))
         return other if tuple(own) == (False, True) else name
 
