@@ -1,4 +1,4 @@
-"""Declares what a job is: parameters, inputs, outputs and one pure function. Standard library only."""
+"""Declares what a job consists of: parameters, inputs, outputs and one function. Standard library only."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ _STREAMING_JOBS: dict[str, Check] = {
 
 
 def parameter(check: Check, **given: Any) -> Any:
-    """Return a field of a job's parameters: its check, and `default=` if it has one."""
+    """Return a dataclass field for a parameter of a job; `check` checks its value in the configuration.
+
+    `given` are arguments of `dataclasses.field`: without `default=` the configuration must set the parameter.
+    """
     return field(metadata={"check": check}, **given)
 
 
 @dataclass(frozen=True)
 class NoParameters:
-    """Parameters of a job that has none."""
+    """The parameters of a job that has none."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job, as the last line of its module declares it.
+    """A job; each module of `millrace_jobs.jobs` ends with one.
 
-    `transform(parameters, **inputs)` is pure: it takes a DataFrame for each input, by name, and returns one for each
-    output, by name, or a single DataFrame if there is one output. A job without Spark has `loop(parameters, outputs,
-    stopping)` instead, which returns once `stopping` is set; `reads` are its parameters that name topics to read.
+    `transform(parameters, **inputs)` is a pure function: it takes a DataFrame for each input, under its name, and
+    returns {output name: DataFrame}, or a single DataFrame if there is one output. A job without Spark has
+    `loop(parameters, outputs, stopping)` instead, which returns once `stopping` is set. `reads` names the parameters of
+    such a job that are names of topics to read.
     """
 
     summary: str
@@ -55,13 +59,16 @@ class Job:
     shuffles: bool = False  # its state is spread over tasks: it has the key shuffle_partitions
 
     def __post_init__(self) -> None:
-        """Reject what Spark would reject: a real-time query cannot have a second branch for dead letters."""
+        """Raise ValueError for a real-time job with dead letters.
+
+        Dead letters need a second branch of the query, which Spark rejects for real-time queries.
+        """
         if self.real_time and any(part.contract and part.contract.dead_letters for part in self.inputs):
             raise ValueError(f"{self.summary}: real_time is for contracts of bytes or text")
 
     @cached_property
     def keys(self) -> dict[str, Check]:
-        """The keys of its configuration, each with its check."""
+        """Return {configuration key: the check of its value} for the whole configuration of the job."""
         checks_by_key = {**_ALL_JOBS, **({} if self.loop else _STREAMING_JOBS)}
         for part in (*self.inputs, *self.outputs):
             checks_by_key |= part.keys
@@ -73,28 +80,31 @@ class Job:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be set."""
+        """Return the configuration keys that must be set."""
         parameter_names = [item.name for item in fields(self.parameters) if item.default is MISSING]
         part_keys = [key for part in (*self.inputs, *self.outputs) for key in part.required]
         return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *part_keys, *parameter_names]))
 
     @property
     def input_topic(self) -> str | None:
-        """The default topic of the first input; None for a job that reads none."""
+        """The default topic of the first input; None if there is no input or no default."""
         return self.inputs[0].topic if self.inputs else None
 
     @property
     def output_topic(self) -> str | None:
-        """The default topic of the first output; None for a job that writes none."""
+        """The default topic of the first output; None if that is no topic or has no default."""
         return self.outputs[0].topic
 
     def parameters_of(self, data: Mapping[str, object]) -> Any:
-        """Return the parameters from `data`, which was checked."""
+        """Return the job's parameters (an object of its class `parameters`), from the checked configuration `data`."""
         return self.parameters(**{item.name: data[item.name] for item in fields(self.parameters) if item.name in data})
 
 
 def discover_jobs() -> dict[str, Job]:
-    """Return each module of `millrace_jobs.jobs` with its `JOB`: to add a job is to add its file."""
+    """Return {job name: its Job}, from the `JOB` of each module of `millrace_jobs.jobs`.
+
+    A new module there is a new job; no list of jobs must be changed.
+    """
     package = importlib.import_module("millrace_jobs.jobs")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     return {name: importlib.import_module(f"millrace_jobs.jobs.{name}").JOB for name in names}

@@ -1,4 +1,4 @@
-"""Store the records of topics as Parquet, by date and topic, each once: key, value and headers unchanged."""
+"""Archive the records of topics as Parquet files, by date and topic, each once: key, value and headers unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the envelope as columns; `date` is the date of the record's timestamp, in UTC."""
+    """Return topic, partition, offset, timestamp, headers, key and value of each record, and `date`, its day in UTC."""
     envelope = [f"record.{name}" for name in ("topic", "partition", "offset", "timestamp", "headers")]
     return input.select(F.to_date("record.timestamp").alias("date"), *envelope, "key", "value")
 

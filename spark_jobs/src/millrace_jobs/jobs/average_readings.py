@@ -1,4 +1,4 @@
-"""Average the readings of each sensor over event-time windows: one row for each window, when it is over."""
+"""Average the readings of each sensor over windows of event time: one row for each sensor and window."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The length of a window, and how late a reading may arrive."""
+    """`window` is the length of a window of time, `late_by` how late a reading may arrive to be counted."""
 
     window: str = parameter(checks.duration, default="1 minute")
     late_by: str = parameter(checks.duration, default="1 minute")
 
 
 def transform(parameters: Parameters, input: DataFrame) -> DataFrame:
-    """Emit a window once a reading is `late_by` past its end; later readings for it are dropped and counted."""
+    """Return count, average, least and greatest reading of each sensor and window.
+
+    A window is written once a reading arrives that is `late_by` past the window's end; later readings for the window
+    are dropped and counted as late.
+    """
     window = F.window("at", parameters.window).alias("window")
     averages = (
         input.withWatermark("at", parameters.late_by)

@@ -1,4 +1,4 @@
-"""Count the words of a topic's lines: key = the word, value = its running count as decimal text."""
+"""Count the words in the lines of a topic: key = the word, value = its running count as decimal text."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ _SEPARATORS = r"(?U)\W+"
 
 
 def split_words(lines: DataFrame) -> DataFrame:
-    """Return one lower-cased `word` a row for each `line`. Empty words and null lines give no row.
+    """Return a row with the column `word`, in lower case, for each word in the column `line`.
 
-    The line is lower-cased before it is split, so a Greek final sigma depends on its whole line.
+    Null and empty lines give no row. A line is lower-cased before it is split: a Greek final sigma depends on its
+    neighbours.
     """
     words = F.explode(F.split(F.lower("line"), _SEPARATORS))
     return lines.select(words.alias("word")).where(F.col("word") != "")
 
 
 def count(words: DataFrame) -> DataFrame:
-    """Return the count of each word; on a stream, the running count of each word that a batch changed."""
+    """Return the rows (word, count); on a stream, the running counts of the words that a batch has changed."""
     return words.groupBy("word").agg(F.count(F.lit(1)).alias("count"))
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return word and count. Counts stay exact across restarts: a killed batch sends the same counts again."""
+    """Return the rows (word, running count) for the lines of a topic.
+
+    Counts stay exact across restarts: a batch that was killed sends the same counts again.
+    """
     return count(split_words(input))
 
 

@@ -1,4 +1,4 @@
-"""Send generated order events at a rate, repeatable by seed: key = the order's id, which keeps their order."""
+"""Send generated order events at a given rate, the same for the same seed: key = the order's id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPEN = 50  # orders that are open at the same time: their events are interleave
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is sent, and how fast."""
+    """`seed` and `customers` determine the events, `events` is their number, `events_per_second` the rate."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)
@@ -29,7 +29,10 @@ class Parameters:
 
 
 def order_events(seed: int, customers: int) -> Iterator[Event]:
-    """Yield events without end, the same for the same arguments: each order is created, updated, and ended."""
+    """Yield events without end: each order is created, updated, and closed or cancelled.
+
+    The same arguments give the same events.
+    """
     chance = random.Random(seed)
     orders: list[list[int]] = []  # number, events so far, events in all
     created = 0
@@ -62,12 +65,12 @@ def order_events(seed: int, customers: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set, or all events are sent; return once all in-sync replicas have acknowledged each.
+    """Send until `stopping` is set or all events are sent; return once all in-sync replicas have stored each event.
 
-    A restart sends from the first event again: at least once, with the same ids.
+    After a restart all events are sent again from the first one, with the same ids.
 
     Raises:
-        JobError: an event was refused for good.
+        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
     """
     events = order_events(parameters.seed, parameters.customers)
     send(events, outputs["output"], ORDERS, parameters.events_per_second, parameters.events, stopping)

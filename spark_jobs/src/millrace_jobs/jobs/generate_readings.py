@@ -1,4 +1,4 @@
-"""Send generated sensor readings at a rate, repeatable by seed, some of them late: key = the sensor's id."""
+"""Send generated sensor readings at a given rate, the same for the same seed, some late: key = the sensor's id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LATEST = 600  # seconds
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is sent, and how fast."""
+    """`seed` and `sensors` (their number) determine the readings, `events` is the number of readings."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)
@@ -31,9 +31,9 @@ class Parameters:
 
 
 def readings(seed: int, sensors: int) -> Iterator[Event]:
-    """Yield events without end, the same for the same arguments: each sensor in turn, all once a second.
+    """Yield readings without end: one of each sensor for each second, one in a hundred up to ten minutes late.
 
-    One in a hundred arrives up to ten minutes late.
+    The same arguments give the same readings.
     """
     chance = random.Random(f"readings of {seed}")
     for position in range(2**62):
@@ -48,10 +48,10 @@ def readings(seed: int, sensors: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set, or all events are sent, as generate_orders does.
+    """Send until `stopping` is set or all readings are sent; a restart sends the same readings from the first again.
 
     Raises:
-        JobError: an event was refused for good.
+        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
     """
     events = readings(parameters.seed, parameters.sensors)
     send(events, outputs["output"], READINGS, parameters.events_per_second, parameters.events, stopping)

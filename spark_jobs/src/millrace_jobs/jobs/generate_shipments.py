@@ -1,4 +1,4 @@
-"""Send the shipments of the orders that generate_orders closes with the same seed: key = the shipment's id."""
+"""Send shipments of the orders that generate_orders closes with the same seed: key = the shipment's id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SLOWEST = 3600  # seconds between an order's end and its last shipment
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is sent, and how fast."""
+    """`seed` and `customers` must be those of generate_orders; `events` is the number of shipments."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=25)
@@ -31,9 +31,9 @@ class Parameters:
 
 
 def shipments(seed: int, customers: int) -> Iterator[Event]:
-    """Yield events without end, the same for the same arguments: zero to two shipments for each closed order.
+    """Yield shipments without end: zero to two for each closed order, in the order in which orders are closed.
 
-    They leave within an hour after the order was closed, in the order in which orders were closed.
+    A shipment leaves within an hour after its order was closed. The same arguments give the same shipments.
     """
     chance = random.Random(f"shipments of {seed}")
     for order in order_events(seed, customers):
@@ -51,10 +51,10 @@ def shipments(seed: int, customers: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set, or all events are sent, as generate_orders does.
+    """Send until `stopping` is set or all shipments are sent; a restart sends the same shipments from the first again.
 
     Raises:
-        JobError: an event was refused for good.
+        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
     """
     events = shipments(parameters.seed, parameters.customers)
     send(events, outputs["output"], SHIPMENTS, parameters.events_per_second, parameters.events, stopping)

@@ -1,4 +1,4 @@
-"""Join closed orders with their shipments: a row for each shipment, and one for an order without a shipment in time."""
+"""Join closed orders with their shipments: a row for each shipment, and for each order without a shipment in time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How long after an order's end its shipments may leave, and how late an event may arrive."""
+    """`within` is the time after an order is closed in which its shipments count.
+
+    `late_by` is how late an event may arrive.
+    """
 
     within: str = parameter(checks.duration, default="2 hours")
     late_by: str = parameter(checks.duration, default="10 minutes")
 
 
 def transform(parameters: Parameters, input: DataFrame, shipments: DataFrame) -> DataFrame:
-    """Join both sides; each is kept for `within` plus `late_by`, which bounds the state."""
+    """Return a row for each closed order and shipment of it; without a shipment in time its columns are null.
+
+    `input` has the events of orders. Events are kept for `within` plus `late_by`, which limits the size of the state.
+    """
     closed = (
         input.where("event = 'OrderClosed'")
         .select("order_id", F.col("at").alias("closed_at"))

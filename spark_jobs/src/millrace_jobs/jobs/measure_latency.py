@@ -1,4 +1,7 @@
-"""Send canaries to a topic, and measure the time until each is read from the topic in which it arrives."""
+"""Measure the latency of a cluster or a mirror: send canaries, which are small test records, and read them.
+
+The topic in which they arrive may be another than the one to which they are sent.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _PERCENTILES = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
 
 @dataclass(frozen=True)
 class Parameters:
-    """Where canaries are read, how many are sent, and how often latencies are reported."""
+    """`arrives_topic` is the topic in which canaries arrive (default: the one to which they are sent).
+
+    A canary is missing after `missing_after_seconds`; a report is logged every `report_seconds`.
+    """
 
     arrives_topic: str = parameter(checks.topic_name, default="")  # default: the topic to which they are sent
     canaries_per_second: int = parameter(checks.at_least(1, 10_000), default=10)
@@ -41,7 +47,7 @@ class Parameters:
 
 @dataclass
 class Canaries:
-    """Canaries on their way, and the latencies of the others; all times are ns of the clock of this process."""
+    """Counts canaries: those on their way, latencies of those that arrived, and missing ones. Times are in ns."""
 
     missing_after: int  # ns
     sent: dict[int, int] = field(default_factory=dict)  # number -> when
@@ -49,12 +55,16 @@ class Canaries:
     missing: int = 0
 
     def arrived(self, number: int, now: int) -> None:
-        """Count a canary as arrived; a second copy, or one already counted as missing, is ignored."""
+        """Record the arrival of a canary; ignore a second copy, and a canary that was counted as missing."""
         if (when := self.sent.pop(number, None)) is not None:
             self.latencies.append(now - when)
 
     def report(self, now: int) -> dict[str, float]:
-        """Return the report since the last one, percentiles by nearest rank in ms, and reset the counters."""
+        """Return the numbers of canaries and the latencies in ms since the last report, and begin a new report.
+
+        Percentiles are by nearest rank. Keys are arrived, missing, missing_ever (since the start), and if any canary
+        arrived p50_ms, p99_ms, p999_ms and greatest_ms. `now` is in ns.
+        """
         overdue = [number for number, when in self.sent.items() if now - when > self.missing_after]
         for number in overdue:
             del self.sent[number]
@@ -72,15 +82,15 @@ class Canaries:
 
 
 def percentile(values: Sequence[int], part: float) -> int:
-    """Return the smallest value that `part` of all values do not exceed (nearest rank)."""
+    """Return the percentile of `values` by nearest rank; `part` is between 0 and 1, such as 0.99."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send, read and report until `stopping` is set, also while no broker answers; canaries sent then are missing.
+    """Send and read canaries and log reports until `stopping` is set; canaries sent during an outage are missing.
 
     Raises:
-        JobError: a canary is refused for good, or the target topic cannot be read.
+        JobError: a canary is refused for good, or the topic in which canaries arrive cannot be read.
     """
     from millrace_jobs.outage import KafkaWatch
     from millrace_jobs.topics import admin_properties
@@ -127,7 +137,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
 
 
 def _is_outage(error: KafkaError) -> bool:
-    """Tell whether the error is an outage of brokers, which ends by itself, and not a refusal."""
+    """Tell whether an error is temporary, such as brokers that do not answer, and not a refusal."""
     from confluent_kafka import KafkaError as Known
 
     away = (Known._MSG_TIMED_OUT, Known._TIMED_OUT, Known._TRANSPORT, Known._ALL_BROKERS_DOWN)
@@ -139,7 +149,11 @@ def _log_report(canaries: Canaries) -> None:
 
 
 def _consumer_at_end(topic: Topic) -> Consumer:
-    """Return a consumer that reads from the end of a topic, in no group."""
+    """Return a consumer that reads a topic from its end and belongs to no group.
+
+    Raises:
+        JobError: the topic cannot be read, or no broker answers.
+    """
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     from millrace_jobs.topics import admin_properties

@@ -1,4 +1,4 @@
-"""Maintain the last state of each order in PostgreSQL: a read model of topic orders, exactly once."""
+"""Maintain the last state of each order of the topic orders in a PostgreSQL table, exactly once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LAST = {"status": "event", "customer": "customer", "amount_cents": "amount_cent
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return one row for each order in a batch of events.
+    """Return one row for each order in a batch of events: the last value of each column.
 
-    A column that an event does not set, customer or amount, keeps the value of the event before. The order of events
-    is given by their own count, which is stored for each column: after partitions were added, events of an order are
-    in several partitions. If two have the same count, as after a restart of a producer, the later record of a
-    partition wins.
+    A column that an event does not set (customer, amount) keeps the value of the event before. The last event is the
+    one with the highest `sequence`, the count that events of an order have, since after an increase of partitions they
+    are in several partitions. Of events with the same sequence, as after a restart of a producer, the one with the
+    higher offset is the last.
     """
     aggregates = []
     for name, source_column in _LAST.items():
@@ -38,7 +38,10 @@ def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
 
 
 def _later(name: str) -> dict[str, str]:
-    """Return how a column and its count are merged: a batch may have older events than the row."""
+    """Return {column: SQL} that merges a column and its sequence: the value with the higher sequence is kept.
+
+    A batch may have older events than the stored row (`held`).
+    """
     count = f"{name}_sequence"
     older = f"excluded.{count} IS NULL OR excluded.{count} < held.{count}"
     return {

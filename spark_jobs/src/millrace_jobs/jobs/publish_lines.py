@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def stamp(records: DataFrame) -> DataFrame:
-    """Add `headers`: one `sent_at`, UTC in ISO 8601 with microseconds.
+    """Add the column `headers` with the header `sent_at`: UTC in ISO 8601 with microseconds.
 
-    The clock is read for each row when it is sent; Spark's `now()` is constant for a whole batch.
+    The clock is read for each row when the row is sent; Spark's `now()` would be the same for a whole batch.
     """
     clock = F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast(T.TimestampType())
     sent_at = F.date_format(clock, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
@@ -26,7 +26,7 @@ def stamp(records: DataFrame) -> DataFrame:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the lines as records. Sending is at least once: an interrupted batch is sent again."""
+    """Return the lines of files with the headers to send. Each is sent at least once: a killed batch is sent again."""
     return stamp(input.select("key", F.col("value").cast(T.StringType()).alias("line")))
 
 

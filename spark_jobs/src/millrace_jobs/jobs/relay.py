@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the records. There is no state, so that no record waits for another."""
+    """Return key, value and headers of each record. There is no state, so that no record waits for another."""
     return input.select("key", "value", "record.headers")
 
 
