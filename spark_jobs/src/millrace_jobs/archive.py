@@ -1,7 +1,7 @@
-"""Writes a directory of Parquet files that holds each record once, even after kills or a lost checkpoint.
+"""Writes a directory of Parquet files that contains each record once, even after kills or a lost checkpoint.
 
-The directory keeps its own progress, by offsets: `_positions/<topic>` holds the offset after the last record of each
-partition. Spark, DuckDB, Hive and similar tools ignore names that begin with `_`.
+The directory stores its own progress: `_positions/<topic>` contains the offset after the last record of each partition.
+Spark, DuckDB, Hive and similar tools ignore names that begin with `_`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LOCKS: dict[Path, TextIOWrapper] = {}
 
 @dataclass
 class Archive:
-    """A query that fills a directory; `__call__` is its foreachBatch.
+    """A query that fills a directory of Parquet files; Spark calls the object for each batch (foreachBatch).
 
-    A batch is first written beside the data. Then its files are moved into place under names derived from its
-    offsets, and the positions are written last. A kill in between leaves files of one batch, which begins at the
-    positions; the next start removes them. Any other file beyond the positions is refused.
+    Files of a batch are written to a folder beside the data, then moved into place under names with their offsets; the
+    positions in `_positions` are written last. A kill in between leaves files of one batch, which begins at the
+    positions; the next start removes these files. It refuses any other file beyond the positions.
     """
 
     query: str
@@ -57,11 +57,11 @@ class Archive:
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
 
     def check(self, rows: DataFrame) -> None:
-        """Return if `rows` can be stored, and the directory holds the checkpoint's records of these very topics.
+        """Return if `rows` can be stored, and if the directory fits the checkpoint and the current topics.
 
         Raises:
-            JobError: a column is missing; the directory cannot be written, or another process writes the same topics;
-                a topic was deleted and recreated; the directory was emptied or restored from a backup.
+            JobError: a column is missing in `rows`; the directory cannot be written; another process writes the same
+                topics to it; a topic was deleted and recreated; or the directory was emptied or restored from a backup.
         """
         missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
         if missing:
@@ -115,7 +115,11 @@ class Archive:
             data_file.unlink()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Store the records of a batch that the directory does not hold yet."""
+        """Store those records of a batch that the directory does not contain yet.
+
+        Raises:
+            JobError: records before the batch are missing in the directory.
+        """
         ranges = ranges_of(self.checkpoint, batch_id)
         remaining = unapplied(ranges, self._stored_offsets(), start_offsets(self.checkpoint), self.query, "archive")
         if not remaining:
@@ -136,7 +140,7 @@ class Archive:
             self.dead[reason] = self.dead.get(reason, 0) + count
 
     def _write(self, decoded: DataFrame, staged: Path) -> dict[str, int]:
-        """Write the rows beside the data; return the number of records that did not fit, by reason."""
+        """Write the rows to the folder `staged`; return {reason: number of records that do not fit}."""
         observation = Observation() if self.contract.codec == "json" else None
         observed = decoded if observation is None else decoded.observe(observation, *codec.reason_counts(self.contract))
         rows = self.transform(codec.valid_rows(observed, self.contract)).withColumn(
@@ -147,7 +151,7 @@ class Archive:
         return {} if observation is None else {reason: count for reason, count in observation.get.items() if count}
 
     def _move(self, staged: Path, remaining: Mapping[Place, Range]) -> None:
-        """Move the files of a batch into place and sync them: the host may crash right after."""
+        """Move the files of a batch from `staged` into place and fsync them, so that a crash of the host loses none."""
         folders_to_sync: set[Path] = set()
         for file in sorted(staged.rglob("part-*.parquet")):
             *folders, partition_folder = file.relative_to(staged).parent.parts
@@ -179,7 +183,9 @@ class Archive:
 
 
 def stored_offsets(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
-    """Return the offset after the last record in an archive, by partition; empty if the topic has none yet.
+    """Return {(topic, partition): offset after the last record in the archive}, without topics it does not contain.
+
+    `query` and `key`, the configuration key of the directory, are for messages.
 
     Raises:
         JobError: a topic was deleted and recreated.
@@ -209,7 +215,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _replace_atomically(file: Path, content: Mapping[str, object]) -> None:
-    """Replace a file atomically, so that it survives a crash of the host."""
+    """Write `content` as JSON to a file, which after a crash of the host has the old or the new content."""
     temporary = file.with_name(f".{file.name}.new")
     temporary.write_text(json.dumps(content), encoding="utf-8")
     _fsync(temporary)
@@ -226,7 +232,7 @@ def _fsync(path: Path) -> None:
 
 
 def _lock(path: Path) -> None:
-    """Lock the directory against other processes.
+    """Lock the file `path` against other processes, until this process ends.
 
     Raises:
         BlockingIOError: another process holds the lock.

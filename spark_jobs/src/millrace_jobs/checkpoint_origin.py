@@ -1,4 +1,7 @@
-"""Keeps the topics and parameters with which a checkpoint began, since with others its state would be wrong."""
+"""Keeps the ids of the topics and the parameters with which a checkpoint began, and refuses others.
+
+With another topic or parameter the stored offsets and state would be wrong.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,13 @@ _FILE = "began-with"
 
 
 def check(config: Config, checkpoint: str, query: str) -> None:
-    """Return if the query may continue with its checkpoint: its topics are the same, and with state its parameters too.
+    """Return if the query may continue with its checkpoint, and store the current topic ids and parameters in it.
 
-    A checkpoint of a release that kept neither records the current ones.
+    The ids of the topics must be those with which the checkpoint began; for a job with state its parameters must be
+    too. Values that the checkpoint does not have, as after an older release, are not checked. `query` is for messages.
 
     Raises:
-        JobError: a topic was deleted and recreated, or a parameter has changed.
+        JobError: a topic was deleted and recreated, or a parameter of a job with state has changed.
     """
     file = Path(checkpoint) / _FILE
     topics = {topic.name: topic_id(topic) for source in config.inputs.values() for topic in source.topics}

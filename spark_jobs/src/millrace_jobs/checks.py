@@ -1,6 +1,6 @@
-"""Checks single configuration values; each check yields `KEY: what is wrong; what to do`.
+"""Checks single configuration values. A check takes the key and the value, and yields problems.
 
-Standard library only, like `config`.
+Each problem is a line `KEY: what is wrong; what to do`. Standard library only, like `config`.
 """
 
 import posixpath
@@ -72,17 +72,20 @@ _TYPE_NAMES = {
 
 
 def kind(value: object) -> str:
-    """Return the type of a JSON value as text."""
+    """Return the name of a JSON value's type for messages, such as `a number`; `null` for None."""
     return _TYPE_NAMES.get(type(value), "null")
 
 
 def normalized_path(path: str) -> str:
-    """Return an absolute path without `.`, `..` and redundant slashes; POSIX keeps exactly two leading ones."""
+    """Return an absolute path without `.`, `..` and repeated slashes, also at its beginning."""
     return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def absolute_path(key: str, value: object) -> Iterator[str]:
-    """Check for an absolute path of a folder; whether it exists is not checked, since the job runs on another host."""
+    """Check that the value is an absolute path below `/`.
+
+    Whether the folder exists is not checked, since the job runs on another host.
+    """
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give an absolute path"
     elif not value.strip():
@@ -96,14 +99,14 @@ def absolute_path(key: str, value: object) -> Iterator[str]:
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:
-    """Check for an absolute path that Spark does not treat as a pattern."""
+    """Check that the value is an absolute path without the characters that Spark reads as a pattern."""
     yield from absolute_path(key, value)
     if isinstance(value, str) and set(value) & set("*?[]{}\\"):
         yield rf"{key}: {value!r} contains one of *?[]{{}}\, a pattern to Spark; rename the directory"
 
 
 def topic_name(key: str, value: object) -> Iterator[str]:
-    """Check for a legal topic name, by the rule of Kafka's `Topic.validate`."""
+    """Check that the value is a valid topic name, by the rules of Kafka's `Topic.validate`."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a topic's name"
     elif not value.strip():
@@ -113,7 +116,7 @@ def topic_name(key: str, value: object) -> Iterator[str]:
 
 
 def topic_names(key: str, value: object) -> Iterator[str]:
-    """Check for a list of legal topic names without duplicates."""
+    """Check that the value is a list of valid topic names, none of them twice."""
     if not isinstance(value, list) or not value:
         yield f"{key}: is {'empty' if value == [] else kind(value)}; give a list of topics' names"
         return
@@ -124,7 +127,7 @@ def topic_names(key: str, value: object) -> Iterator[str]:
 
 
 def interval(key: str, value: object) -> Iterator[str]:
-    """Check for a duration as Spark's processing-time trigger reads it."""
+    """Check that the value is one number and one unit, as Spark's triggers require, such as `1 second`."""
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
@@ -134,14 +137,14 @@ def interval(key: str, value: object) -> Iterator[str]:
 
 
 def duration(key: str, value: object) -> Iterator[str]:
-    """Check for a duration above zero, written like an `interval`."""
+    """Check that the value is an `interval` longer than zero."""
     yield from interval(key, value)
     if isinstance(value, str) and re.fullmatch(r"0+ \w+", value):
         yield f"{key}: {value!r} is not longer than zero; give a longer duration"
 
 
 def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
-    """Return a check for whole numbers from `minimum` to `most`; the default maximum is the largest int of Java."""
+    """Return a check for a whole number from `minimum` to `maximum`, by default the largest int of Java."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -155,7 +158,7 @@ def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], 
 
 
 def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
-    """Return a check for one of some values."""
+    """Return a check that the value is one of the texts `known`."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if value not in known:
@@ -166,7 +169,10 @@ def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
 
 
 def start(key: str, value: object) -> Iterator[str]:
-    """Check where a query without a checkpoint starts: a word, {"timestamp": ...} or {"group": ...}."""
+    """Check where a query without a checkpoint starts to read.
+
+    The value is "earliest", "latest", {"timestamp": time with zone} or {"group": consumer group}.
+    """
     advice = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"timestamp", "group"}:
         ((position, of),) = value.items()
@@ -181,7 +187,7 @@ def start(key: str, value: object) -> Iterator[str]:
 
 
 def group_name(key: str, value: object) -> Iterator[str]:
-    """Check for the name of a consumer group."""
+    """Check that the value is the name of a consumer group: text that is not empty."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a consumer group's name"
     elif not value.strip():
@@ -197,7 +203,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def database(key: str, value: object) -> Iterator[str]:
-    """Check connection properties with libpq's names; messages never contain values."""
+    """Check connection properties of PostgreSQL by libpq's names; problems never contain their values."""
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"host": "db1", "dbname": "orders", "user": "project"}}'
         return
@@ -214,7 +220,10 @@ def database(key: str, value: object) -> Iterator[str]:
 
 
 def spark_properties(key: str, value: object) -> Iterator[str]:
-    """Check Spark properties by name, except those with a key of their own or a fixed value."""
+    """Check properties of Spark by their names.
+
+    Properties that another key of the configuration sets, or that are fixed, are refused.
+    """
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"spark.driver.memory": "1g"}}'
         return
@@ -228,7 +237,7 @@ def spark_properties(key: str, value: object) -> Iterator[str]:
 
 
 def kafka_properties(key: str, value: object) -> Iterator[str]:
-    """Check properties of the Java client by name; messages never contain values."""
+    """Check properties of Kafka's Java client by their names; problems contain no value but those of servers."""
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"bootstrap.servers": "kafka1:9092"}}'
         return
@@ -246,7 +255,7 @@ def kafka_properties(key: str, value: object) -> Iterator[str]:
 
 
 def jaas_options(text: str) -> dict[str, str]:
-    """Return the options of a `sasl.jaas.config` value, such as `username` and `password`."""
+    """Return {name: value} of the options in a `sasl.jaas.config`, such as `username` and `password`."""
     return {name: re.sub(r"\\(.)", r"\1", quoted) for name, quoted in _JAAS_OPTION.findall(text)}
 
 

@@ -1,4 +1,4 @@
-"""`millrace-jobs class-data --jars DIRECTORY`: loads the classes of jobs, for a class-data archive of the JVM."""
+"""`millrace-jobs class-data --jars DIRECTORY`: loads the classes of jobs, for a JVM that archives them (CDS)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from millrace_jobs.lifecycle import BatchLog
 
 
 def load(jars: Path) -> None:
-    """Run a job on files of its own, then load every class of the jars; no broker is needed.
+    """Run the job count_words on temporary files, then load every class of the jars in the directory `jars`.
+
+    The JVM can then write these classes to a class-data archive. No broker is needed.
 
     Raises:
-        JobError: there are no jars.
+        JobError: the directory contains no jars.
     """
     with TemporaryDirectory() as directory:
         folder = Path(directory)
@@ -49,7 +51,7 @@ def load(jars: Path) -> None:
 
 
 def _load_classes(spark: SparkSession, jars: Path) -> None:
-    """Load each class, except those that need a missing library."""
+    """Load each class of the jars; skip classes that need a library that is missing."""
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for jar in sorted(jars.glob("*.jar")):
@@ -59,7 +61,10 @@ def _load_classes(spark: SparkSession, jars: Path) -> None:
 
 
 def classes(jar: Path) -> Iterator[str]:
-    """Return the class names of a jar, without version-specific ones and without module-info."""
+    """Yield the names of the classes in a jar, such as `org.example.Thing`.
+
+    Classes for one version of Java (META-INF/versions) and module-info are left out.
+    """
     with ZipFile(jar) as file:
         for entry in file.namelist():
             name, dot, kind = entry.rpartition(".")

@@ -1,4 +1,4 @@
-"""Opens streams and writes sinks, the only module that does: topics, or files in place of topics."""
+"""Opens the streams that a job reads and writes, topics or directories; no other module does."""
 
 from __future__ import annotations
 
@@ -33,10 +33,14 @@ _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
 def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> DataFrame:
-    """Open a source as a stream of key, value and `record` (the envelope), in batches bounded by its limit.
+    """Open a source as a stream of key, value and, for topics, `record`: the struct that `codec` describes.
 
-    If offsets of a topic have vanished, the query stops. `source.start` applies while `checkpoint` is new. Each file
-    of a directory is read once: the key is its base name, the value one line of it, empty lines included.
+    `source.start` applies only while `checkpoint` is new; `headers` tells whether headers are read. The query fails if
+    records were deleted before it read them. Of a directory each file is read once: the key is its base name, and each
+    line is a value, empty lines included.
+
+    Raises:
+        JobError: the checkpoint began with another isolation level, or the start cannot be resolved to offsets.
     """
     if isinstance(source.end, Topic):
         options = {
@@ -62,9 +66,9 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
 
 
 def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -> DataStreamWriter:
-    """Return a writer of records to a topic: acknowledged by all in-sync replicas, at least once.
+    """Return a stream writer of records to a topic: at least once, acknowledged by all in-sync replicas.
 
-    A column `topic` overrides the target of a record.
+    `mode` is Spark's output mode, `linger` the producer's linger.ms. A column `topic` overrides the topic of a record.
     """
     options = _sink_options(sink, linger)
     if "topic" in records.columns:
@@ -73,9 +77,10 @@ def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -
 
 
 def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic | None) -> DataStreamWriter:
-    """Return a writer of records to a directory, as text; a repeated batch replaces what it wrote.
+    """Return a stream writer of records to a folder of JSON lines per batch; a repeated batch replaces its folder.
 
-    Records with a `topic` are dead letters, and go to `dead_letters`.
+    `mode` is Spark's output mode. Records whose column `topic` is set are dead letters and go to the topic
+    `dead_letters`.
     """
 
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
@@ -91,7 +96,7 @@ def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic |
 
 
 def send(records: DataFrame, sink: Topic) -> None:
-    """Write the records of one batch to a topic; a column `topic` overrides the target of a record."""
+    """Write the records of one batch to the topic `sink`; a column `topic` overrides the topic of a record."""
     options = _sink_options(sink)
     if "topic" in records.columns:
         del options["topic"]
@@ -99,7 +104,7 @@ def send(records: DataFrame, sink: Topic) -> None:
 
 
 def client_options(client: Mapping[str, str]) -> dict[str, str]:
-    """Return client properties as options of Spark."""
+    """Return properties of Kafka's client as options of Spark: each name with the prefix `kafka.`."""
     return {f"kafka.{name}": value for name, value in client.items()}
 
 
@@ -110,12 +115,13 @@ def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
 
 
 def _isolation(source: Input, checkpoint: str) -> str:
-    """Return the isolation level of a source; it is kept beside the checkpoint, since the other level ends elsewhere.
+    """Return the isolation level of a source, which is stored in its checkpoint when that begins.
 
-    A checkpoint without one is from a release that read uncommitted records.
+    Offsets of a batch depend on the level, so it must not change. A checkpoint without a stored level is from a release
+    that read uncommitted records.
 
     Raises:
-        JobError: the checkpoint began with the other level.
+        JobError: the configuration sets another level than the checkpoint.
     """
     configured, names = source.isolation, [topic.name for topic in source.topics]
     files = [Path(checkpoint) / f"isolation-{name}" for name in names]
@@ -149,5 +155,8 @@ def _start(source: Input, topic: Topic, checkpoint: str) -> dict[str, str]:
 
 
 def _file_name() -> Column:
-    """Return the base name as the directory lists it. Spark encodes it as in a URI: `a%20b` for `a b`, a plain `+`."""
+    """Return the base name of a row's file as the directory lists it.
+
+    Spark encodes the name as in a URI, `a%20b` for `a b`, but leaves `+` as it is.
+    """
     return F.url_decode(F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B")))

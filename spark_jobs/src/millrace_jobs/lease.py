@@ -1,4 +1,4 @@
-"""Locks a checkpoint for one process: a job, or a `reposition` that moves it."""
+"""Locks a checkpoint, so that only one process uses it: a job, or `reposition`, which replaces it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FILE = ".lease"
 
 @contextmanager
 def lock(checkpoint: str) -> Iterator[None]:
-    """Lock a checkpoint, which is created if it is missing; the lock ends with the block or with the process.
+    """Context manager: hold the lock of a checkpoint during the block; create the checkpoint if it is missing.
 
     Raises:
-        JobError: another process holds the lock, or the checkpoint cannot be opened.
+        JobError: another process holds the lock, or the checkpoint cannot be opened or was moved meanwhile.
     """
     file = Path(checkpoint) / FILE
     try:

@@ -1,4 +1,4 @@
-"""Runs queries to their end: stops them between two batches on a signal, reports batches and failures."""
+"""Watches running queries: stops them between two batches, and logs their batches and failures."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def await_end(
 ) -> None:
     """Wait until `stopping` is set, then let the running batches finish and stop all queries.
 
-    If one query ends by itself, the others are stopped too; all stop if `watch` sees a recreated topic. Then
-    `ending`, or `stopping` without it, is set, which ends the waits inside batches.
+    All queries also stop if one ends by itself, or if `watch` sees a topic that was recreated. `ending` (default:
+    `stopping`) is set before the stop, which ends waits inside batches.
 
     Raises:
         BrokersUnavailable: a query failed because brokers did not answer.
-        JobError: a query failed, the message is its cause; or a topic was recreated.
+        JobError: a query failed for another reason, or a topic was recreated.
     """
     queries, recreated = [run.query for run in running], watch.recreated if watch is not None else []
     while all(query.isActive for query in queries) and not recreated and not stopping.wait(_POLL_SECONDS):
@@ -100,7 +100,7 @@ def await_end(
 
 @contextmanager
 def errors_of_spark() -> Iterator[None]:
-    """Turn errors of Spark at the start (a missing directory, no Kafka connector) into a JobError."""
+    """Context manager: turn Spark's errors (a missing directory, no Kafka connector) into a JobError."""
     try:
         yield
     except PySparkException as error:
@@ -108,7 +108,7 @@ def errors_of_spark() -> Iterator[None]:
 
 
 def _cause(failure: StreamingQueryException) -> str:
-    """Return the messages of `failure` on one line, without stack frames and the query plan, and the known remedies."""
+    """Return the message of `failure` on one line, without stack frames and query plan, with remedies if known."""
     message = str(failure).split("=== Streaming Query ===")[0]
     text = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
     return "; ".join([text.rstrip(". "), *(remedy for pattern, remedy in _REMEDIES.items() if pattern in text)])
@@ -121,9 +121,9 @@ def _end(query: StreamingQuery) -> None:
 
 
 def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the query is between two batches; at full load that is just after the next one has begun.
+    """Wait until the query is between two batches; at full load this is just after the next batch has begun.
 
-    A query that waits for offsets from brokers has no batch; neither has one that has ended.
+    Return at once if the query has ended, and after 5 seconds in which it only waits for brokers to report offsets.
     """
     pause = Event()
     running, asking_since = _last_trigger(query), math.inf
@@ -136,10 +136,9 @@ def _finish_batch(query: StreamingQuery) -> None:
 
 
 def _stop(query: StreamingQuery) -> None:
-    """Stop the query, and return once it does nothing more.
+    """Stop the query; return once its batches have ended and its Kafka clients are closed.
 
-    Its batches are over once it reports its end; then its clients are closed. An interrupted Kafka client closes only
-    when brokers answer; one whose brokers stay silent is left to the end of the process.
+    A client whose brokers do not answer cannot be closed: after 5 seconds it is left to the end of the process.
     """
     failure: list[Exception] = []
 
@@ -165,23 +164,23 @@ def _last_trigger(query: StreamingQuery) -> str | None:
 
 
 class _ProgressReader(JStreamingQueryListener):
-    """Reads the progress of batches from the JVM in one piece, as PySpark's own `lastProgress` does.
+    """Reads the progress of a batch from the JVM as one JSON text, as PySpark's `lastProgress` does.
 
-    PySpark's listener asks for each field separately. Each of its maps ends with an exception of Java, for whose name
-    PySpark makes the JVM search all jars, some hundred times a batch: 0.1 CPU seconds.
+    PySpark's own listener asks the JVM for each field. Each map among the fields ends with a Java exception, for whose
+    name PySpark makes the JVM search all jars, some hundred times a batch: 0.1 CPU seconds.
     """
 
     def onQueryProgress(self, jevent: Any) -> None:
-        """Pass the progress on."""
+        """Pass the progress of a batch, a Java event, to the Python listener. Called by the JVM."""
         progress = StreamingQueryProgress.fromJson(json.loads(jevent.progress().json()))
         self.pylistener.onQueryProgress(QueryProgressEvent(progress))
 
 
 class BatchLog(StreamingQueryListener):
-    """Logs each batch that read rows, as a line that ends in JSON, and passes offsets to the consumer group."""
+    """Logs a line, which ends in JSON, for each batch that read rows, and passes its offsets to a GroupCommitter."""
 
     def __init__(self, group: GroupCommitter | None = None) -> None:
-        """Report offsets to `group` too, if there is one."""
+        """Pass the offsets of each batch to `group`, if it is not None."""
         super().__init__()
         self._group = group
         self._dead: dict[str, list[Mapping[str, int]]] = {}
@@ -189,19 +188,25 @@ class BatchLog(StreamingQueryListener):
 
     @property
     def _jlistener(self) -> Any:
-        """The listener that PySpark registers; releases without this attribute read the progress field by field."""
+        """The Java listener that PySpark registers.
+
+        A release of PySpark that does not use this attribute reads the progress field by field.
+        """
         if not hasattr(self, "_jlistenerobj"):
             assert SparkContext._jvm is not None
             self._jlistenerobj = SparkContext._jvm.PythonStreamingQueryListenerWrapper(_ProgressReader(self))
         return self._jlistenerobj
 
     def add_queries(self, running: Sequence[Running]) -> None:
-        """Count the dead letters and late rows of these queries, added to those of earlier queries of the same name."""
+        """Include the dead letters that these queries count in the log.
+
+        They are added to the numbers of earlier queries with the same names, as after an outage.
+        """
         for run in running:
             self._dead.setdefault(run.query.name, []).append(run.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log the batch: its number, rows and seconds; then these and more as JSON."""
+        """Log the batch: number, rows and seconds as text, then these and the counters of its query as JSON."""
         progress = event.progress
         self._tallies.setdefault(progress.name or "", Tally()).count_batch(progress)
         if rows := rows_of(progress):
@@ -213,7 +218,7 @@ class BatchLog(StreamingQueryListener):
         self.report(progress)
 
     def report(self, progress: StreamingQueryProgress) -> None:
-        """Pass the offsets of a query to the group."""
+        """Pass the offsets after this batch to the consumer group, if there is one."""
         if self._group is not None:
             offsets: Offsets = {}
             for source in progress.sources:
@@ -221,7 +226,10 @@ class BatchLog(StreamingQueryListener):
             self._group.offer(progress.name or "", offsets)
 
     def report_last(self, running: Sequence[Running]) -> None:
-        """Pass the last offsets of stopped queries to the group: the last events of a session may never arrive."""
+        """Pass the offsets after the last batch of each stopped query to the consumer group.
+
+        Spark may never send the last progress events of a session that ends.
+        """
         for run in running:
             if (progress := run.query.lastProgress) is not None:
                 self.report(progress)
@@ -244,10 +252,10 @@ class BatchLog(StreamingQueryListener):
         return {**facts, "dead_letters": dict(dead)} if dead else facts
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Do nothing."""
+        """Do nothing; Spark requires the method."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Do nothing."""
+        """Do nothing; Spark requires the method."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Do nothing: `await_end` reports it."""
+        """Do nothing: `await_end` reports the end of a query."""

@@ -1,4 +1,4 @@
-"""Logs once a minute that brokers do not answer, and when they do again; detects recreated topics."""
+"""Detects that brokers do not answer, which is logged once a minute, and that topics were recreated."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers for topics at intervals, in a thread of its own.
+    """Asks the brokers about topics every `ask_seconds`, in a thread of its own.
 
-    `silent` while there is no answer; `recreated` are topics that got another id since they were first seen.
+    `silent` is true while no broker answers; `recreated` has the names of topics whose id has changed since the start.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class KafkaWatch:
         ask_seconds: float = _ASK_SECONDS,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        """Start the thread; `client` has librdkafka's properties, `topics` are the topics to ask for."""
+        """Start the thread. `client` has librdkafka's properties; `answer_seconds` is the timeout of a request."""
         self.silent = False
         self.recreated: list[str] = []
         self._ids: dict[str, str] = {}
@@ -43,14 +43,14 @@ class KafkaWatch:
         self._thread.start()
 
     def await_answer(self, stopping: Event) -> None:
-        """Return once brokers answer, or `stopping` is set; the first question is asked at once."""
+        """Ask the brokers at once; return when one answers, or when `stopping` is set."""
         self.silent = True
         self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
             pass
 
     def close(self) -> None:
-        """End the thread without waiting for an answer."""
+        """End the thread, without waiting for the answer to a request."""
         self._closed.set()
         self._wake.set()
 
@@ -79,10 +79,12 @@ class KafkaWatch:
                 silent_since, next_log, self.silent = time.monotonic(), 0.0, False
 
     def _ask(self, admin: AdminClient) -> None:
-        """Return if a broker answers about the topics, even that they do not exist; the question does not create them.
+        """Ask the brokers about the topics, and note those that were recreated; return if a broker answers.
+
+        An answer that a topic does not exist counts too. The request does not create topics.
 
         Raises:
-            KafkaException, NoAnswer: there is no answer.
+            KafkaException, NoAnswer: no broker answers.
         """
         answers = admin.describe_topics(TopicCollection(self._topics), request_timeout=self._answer_seconds)
         for name, answer in answers.items():

@@ -1,4 +1,7 @@
-"""Reads which offsets a batch holds, so that writing it twice, or after a lost checkpoint, does no harm."""
+"""Reads offsets of batches from a checkpoint and compares them with those that a sink has stored.
+
+So a batch that is repeated, or read again after a lost checkpoint, is not written twice.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,18 @@ _POSITION_PLACES = {
 
 @dataclass(frozen=True)
 class Range:
-    """Records of one partition: the first offset, and the one after the last."""
+    """The records of a partition from the offset `first` to the one before `until`."""
 
     first: int
     until: int
 
 
 def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
-    """Return the offset ranges of a batch, as the checkpoint planned them before it began.
+    """Return {(topic, partition): Range} of a batch, from the plan that Spark stored before the batch began.
 
-    Spark writes offsets/<batch> first: a version, a line about the query, and a line for each source. The start of
-    the first batch is in sources/<number>/0. A partition that is new begins at 0.
+    Partitions without records in the batch are absent. Spark writes the file offsets/<batch>: a version, a line about
+    the query, and a line of end offsets for each source. The start of batch 0 is in sources/<number>/0. New partitions
+    begin at 0.
     """
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
@@ -50,13 +54,14 @@ def unapplied(
     query: str,
     sink: str = "database",
 ) -> dict[Place, Range]:
-    """Return the parts of the ranges that the sink does not hold yet.
+    """Return the parts of `ranges`, the records of a batch, that the sink does not hold yet.
 
-    If a sink holds nothing of a partition, it needs everything since the checkpoint `began`: a start after the first
-    record was chosen by the operator, a checkpoint that continued was not.
+    `applied` is {(topic, partition): offset up to which the sink holds records}. For a partition that is not in
+    `applied`, the sink needs all records from `began`, the offset with which the checkpoint began. `query` and `sink`
+    (database or archive) are for messages.
 
     Raises:
-        JobError: a range begins after the sink's position: the records in between would be missing for good.
+        JobError: a range begins after the records that the sink holds, so the records between would be missing.
     """
     remaining: dict[Place, Range] = {}
     for (topic, partition), range_ in ranges.items():
@@ -81,22 +86,30 @@ def unapplied(
 
 
 def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
-    """Return if the sink holds the batches that the checkpoint has finished.
+    """Return if the sink holds all records of the batches that the checkpoint has finished.
+
+    `applied` is {(topic, partition): offset up to which the sink holds records}; `sink` is database or archive.
 
     Raises:
-        JobError: it was emptied, or restored to an older state.
+        JobError: the sink holds fewer records: it was emptied, or restored to an older state.
     """
     finished = {place: Range(at, at) for place, at in next_offsets(checkpoint).items()}
     unapplied(finished, applied, start_offsets(checkpoint), query, sink)
 
 
 def has_begun(checkpoint: str) -> bool:
-    """Tell whether a batch was planned. The folder of plans exists as soon as a query has tried to start."""
+    """Tell whether the query of a checkpoint has planned a batch.
+
+    The folder of plans is no sign of that: it exists as soon as a query has tried to start.
+    """
     return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
 
 
 def start_offsets(checkpoint: str) -> dict[Place, int]:
-    """Return the offsets at which the query began, which Spark keeps for good; later partitions began at 0."""
+    """Return {(topic, partition): offset} with which the query of a checkpoint began.
+
+    Partitions that were added later are absent; they began at 0.
+    """
     offsets: dict[Place, int] = {}
     for file in sorted(Path(checkpoint).glob("sources/*/0")):
         offsets |= _offsets(file.read_text(encoding="utf-8"))
@@ -104,7 +117,10 @@ def start_offsets(checkpoint: str) -> dict[Place, int]:
 
 
 def next_offsets(checkpoint: str) -> dict[Place, int]:
-    """Return where a query continues: after its last finished batch, else where it began; {} without a checkpoint."""
+    """Return {(topic, partition): offset} at which a query continues: after its last finished batch.
+
+    Before a batch has finished, these are the offsets with which it began; {} if there is no checkpoint.
+    """
     folder = Path(checkpoint)
     finished = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
     if finished:
@@ -113,9 +129,9 @@ def next_offsets(checkpoint: str) -> dict[Place, int]:
 
 
 def in_ranges(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Place, Range]) -> DataFrame:
-    """Return the records of these ranges, from a batch that was planned to hold `planned`.
+    """Return the records of `batch` in `ranges`; `planned` are the ranges of the whole batch.
 
-    A partition that is needed completely is not filtered: offsets in a query are code that Spark compiles for each
+    If both are equal, the batch is returned without a filter: Spark compiles code for the offsets in a filter, for each
     batch.
     """
     if ranges == planned:

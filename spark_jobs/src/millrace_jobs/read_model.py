@@ -1,4 +1,7 @@
-"""Applies a batch to a read model: decodes, transforms and writes the records that the database does not hold yet."""
+"""Writes the batches of a query to PostgreSQL.
+
+Decodes, transforms and writes those records of a batch that the database does not hold yet.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class ReadModel:
-    """A query that maintains a table; `__call__` is its foreachBatch.
+    """A query that maintains a PostgreSQL table; Spark calls the object for each batch (foreachBatch).
 
-    Dead letters are sent before the transaction: after a kill between the two they are sent again, with the same offset
-    in their headers, and are counted once.
+    Dead letters are sent before the transaction. After a kill between the two they are sent again, with the same offset
+    in their headers, but counted once.
     """
 
     query: str
@@ -46,13 +49,12 @@ class ReadModel:
     _connection: postgres.Connection | None = None
 
     def check(self, stopping: Event) -> None:
-        """Return if the database has this release's schema and the checkpoint's records of this very topic.
-
-        Waits while it does not answer.
+        """Return if the query may continue with this database; wait while the database does not answer.
 
         Raises:
-            Stopped: `stopping` was set meanwhile.
-            JobError: it has another schema, records of another topic, or less than the checkpoint has done.
+            Stopped: the database does not answer, and `stopping` was set.
+            JobError: the database has another schema than this release, records of a deleted topic with the same name, or fewer
+                records than the checkpoint has finished.
         """
         self._topic_id = topic_id(self.source)
         postgres.retry(self._check, stopping)
@@ -63,7 +65,12 @@ class ReadModel:
         check_sink(self.checkpoint, postgres.applied(self._connected(), self.query), self.query)
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Apply the records of a batch that the database does not hold yet."""
+        """Write those records of a batch that the database does not hold yet.
+
+        Raises:
+            Stopped: the database does not answer, and `ending` was set.
+            JobError: the database refuses the rows, or records before the batch are missing in the database.
+        """
         ranges = ranges_of(self.checkpoint, batch_id)
         while not postgres.retry(lambda: self._apply(batch, ranges), self.ending):
             _LOG.warning("%s: another process applies the same records: does the job run twice?", self.query)
@@ -87,7 +94,7 @@ class ReadModel:
         return True
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
-        """Return the transformed rows and the number of records that do not fit, from one pass over the records."""
+        """Return the transformed rows and {reason: number of records that do not fit}, from one pass over the records."""
         observation = Observation()
         valid_rows = codec.valid_rows(decoded.observe(observation, *codec.reason_counts(self.contract)), self.contract)
         rows = self.transform(valid_rows).toArrow()

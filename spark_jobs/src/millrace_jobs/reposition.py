@@ -1,4 +1,4 @@
-"""`millrace-jobs reposition JOB`: makes a job continue from other offsets, with a fresh checkpoint."""
+"""`millrace-jobs reposition JOB`: makes a job continue from other offsets, by replacing its checkpoint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Move:
-    """One partition: where the fresh checkpoint starts, and where the current one continues (None: nowhere yet)."""
+    """The change for one partition: a fresh checkpoint would read from `begin` to `end`.
+
+    `current` is the offset at which the present checkpoint continues; None if it has none.
+    """
 
     topic: str
     partition: int
@@ -35,20 +38,20 @@ class Move:
 
     @property
     def again(self) -> int:
-        """Records that are read a second time."""
+        """The number of records that would be read a second time."""
         return max(0, min(self.current or 0, self.end) - self.begin)
 
     @property
     def left_out(self) -> int:
-        """Records that no checkpoint of the job covers."""
+        """The number of records between the present checkpoint and the new start, which would never be read."""
         return 0 if self.current is None else max(0, self.begin - self.current)
 
 
 def start_argument(arguments: argparse.Namespace) -> Start | None:
-    """Return the start that the command line names; None for the one in the configuration.
+    """Return the start that the command line names (--to-group, --to-time, ...); None if it names none.
 
     Raises:
-        ConfigError: it is not a valid start.
+        ConfigError: the value of --to-group or --to-time is not valid.
     """
     problems: list[str] = []
     if arguments.to_group is not None:
@@ -67,11 +70,13 @@ def start_argument(arguments: argparse.Namespace) -> Start | None:
 
 
 def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
-    """Return what would happen to the partitions of each input, by name. `start` replaces that of the configuration.
+    """Return {input name: a Move for each of its partitions}; nothing is changed.
+
+    `start` overrides the start in the configuration, which applies if `start` is None.
 
     Raises:
-        JobError: the job reads no topic, the start lies before the first remaining record, a gap would follow the
-            sink's position, or no broker answers.
+        JobError: the job reads no topic, the start is outside the stored records of a partition, a database or archive
+            would get a gap, or no broker answers.
     """
     moves_by_input: dict[str, list[Move]] = {}
     current = next_offsets(checkpoints(config)[0])
@@ -94,7 +99,7 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
 
 
 def checkpoints(config: Config) -> list[str]:
-    """Return the folders that hold the progress of the job's queries."""
+    """Return the folders with the progress of the job's queries: the checkpoint, or one below it for each output."""
     outputs = JOBS[config.job].outputs
     if len(outputs) == 1:
         return [config.checkpoint]
@@ -102,7 +107,7 @@ def checkpoints(config: Config) -> list[str]:
 
 
 def table(moves_by_input: dict[str, list[Move]]) -> Iterator[str]:
-    """Return the moves as lines for people."""
+    """Yield the lines of a table of the moves, and a line with their sums."""
     rows = [("topic", "partition", "from", "to", "records", "again", "left out")]
     rows += [
         (move.topic, f"{move.partition}", f"{move.begin}", f"{move.end}", f"{move.end - move.begin}", f"{move.again}",
@@ -123,13 +128,13 @@ def table(moves_by_input: dict[str, list[Move]]) -> Iterator[str]:
 
 
 def apply(config: Config, moves_by_input: dict[str, list[Move]]) -> Path | None:
-    """Set the checkpoint aside, and leave the offsets for the next start; return where the old checkpoint is.
+    """Replace the checkpoint by a fresh one that starts at the offsets of the moves; return the path of the old one.
 
-    The new checkpoint is completed beside the old one, behind links. After a kill at any moment either the old one is
-    in place, or `finish` puts the new one there. A refused move has changed nothing.
+    Return None if there was no old checkpoint. The new checkpoint is completed beside the old one. After a kill the old
+    checkpoint is in place, or `finish` completes the replacement. An error leaves everything unchanged.
 
     Raises:
-        JobError: a process uses the checkpoint, or it cannot be moved.
+        JobError: another process uses the checkpoint, or it cannot be moved.
     """
     checkpoint = _resolved_checkpoint(config)
     new = _new_path(checkpoint)
@@ -153,7 +158,9 @@ def apply(config: Config, moves_by_input: dict[str, list[Move]]) -> Path | None:
 
 
 def finish(config: Config) -> None:
-    """Put the checkpoint in place that a killed `apply` made; delete it if the old one has continued since.
+    """Complete an `apply` that was killed: move the new checkpoint that it prepared into place.
+
+    If the old checkpoint is still in place and has planned batches, delete the new one instead.
 
     Raises:
         JobError: another process uses the checkpoint, or it cannot be moved.
@@ -173,10 +180,10 @@ def finish(config: Config) -> None:
 
 
 def _resolved_checkpoint(config: Config) -> Path:
-    """Return where the checkpoint is, behind links: its replacement must be on the same file system.
+    """Return the path of the checkpoint with links resolved: the new one must be on the same file system.
 
     Raises:
-        JobError: root would follow a link that another user can redirect.
+        JobError: the process runs as root, and a link on the path belongs to a user who could redirect it.
     """
     named = Path(config.checkpoint)
     target = Path(os.path.realpath(named))
@@ -189,7 +196,7 @@ def _resolved_checkpoint(config: Config) -> Path:
 
 @contextmanager
 def _os_errors(checkpoint: Path, advice: str) -> Iterator[None]:
-    """Turn errors of the operating system into a JobError with advice."""
+    """Context manager: turn errors of the operating system into a JobError that ends with `advice`."""
     try:
         yield
     except OSError as error:
@@ -209,7 +216,10 @@ def _new_path(checkpoint: Path) -> Path:
 
 
 def _replace_checkpoint(new: Path, checkpoint: Path) -> Path | None:
-    """Replace the old checkpoint by the new one and return the old one's new name; an empty one has none."""
+    """Move the new checkpoint to the place of the old one; return the path to which the old one was renamed.
+
+    Return None if there was no old checkpoint, or an empty one, which is deleted.
+    """
     old: Path | None = None
     if exists(checkpoint) and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
         shutil.rmtree(checkpoint)
@@ -226,7 +236,10 @@ def _replace_checkpoint(new: Path, checkpoint: Path) -> Path | None:
 
 
 def _create_checkpoint(config: Config, moves_by_input: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
-    """Make a checkpoint with the owner of the old one, or of its folder: root may run this command."""
+    """Create in `part` a checkpoint that starts at the moves, with the owner of the old one.
+
+    If there is no old checkpoint, the owner is that of its folder. The owner is set because root may run this command.
+    """
     part.mkdir(parents=True)
     for folder in checkpoints(config):
         for name, partition_moves in moves_by_input.items():

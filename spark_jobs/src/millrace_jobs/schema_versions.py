@@ -1,4 +1,4 @@
-"""Applies the schema of a read model: SQL files of the wheel, in order, each once."""
+"""Creates and updates the tables of a read model: numbered SQL files of the wheel, each applied once, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS job_migrations (
 
 @dataclass(frozen=True)
 class Migration:
-    """One version of a schema."""
+    """One version of the tables of `model`: its number and its SQL."""
 
     model: str
     version: int
@@ -31,12 +31,12 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """The digest of its text."""
+        """The SHA-256 digest of the SQL, in hexadecimal; stored to detect that a released version was changed."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
 def migrations(model: str) -> list[Migration]:
-    """Return all versions of a model and of the positions, in order."""
+    """Return all versions for a read model, in order: those of the table of offsets, then those of its own tables."""
     versions = []
     for name in (POSITIONS, model):
         for file in sorted(files("millrace_jobs.migrations").joinpath(name).iterdir(), key=lambda file: file.name):
@@ -47,10 +47,12 @@ def migrations(model: str) -> list[Migration]:
 
 
 def migrate(connection: psycopg.Connection, model: str) -> list[str]:
-    """Apply the missing versions in one transaction; return them, such as `orders 1`.
+    """Apply the versions of `model` that the database does not have, in one transaction.
+
+    Return the applied versions, such as `orders 1`.
 
     Raises:
-        JobError: the database has versions that this wheel does not know.
+        JobError: the database has a version that this wheel does not know, or one that was applied with another text.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_migrations'))")
@@ -68,10 +70,10 @@ def migrate(connection: psycopg.Connection, model: str) -> list[str]:
 
 
 def check(connection: psycopg.Connection, model: str) -> None:
-    """Return if the database has exactly the versions of this wheel.
+    """Return if the database has exactly the versions of `model` that this wheel has.
 
     Raises:
-        JobError: a version is missing, unknown, or had another text.
+        JobError: a version is missing in the database, unknown to this wheel, or was applied with another text.
     """
     if missing := missing_versions(connection, model):
         raise JobError(
@@ -81,10 +83,10 @@ def check(connection: psycopg.Connection, model: str) -> None:
 
 
 def missing_versions(connection: psycopg.Connection, model: str) -> list[str]:
-    """Return the missing versions, such as `orders 1`; nothing is written.
+    """Return the versions of `model` that the database does not have, such as `orders 1`; write nothing.
 
     Raises:
-        JobError: the database has a version that this wheel does not know, or one that had another text.
+        JobError: the database has a version that this wheel does not know, or one that was applied with another text.
     """
     with connection.transaction():
         table_exists = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()

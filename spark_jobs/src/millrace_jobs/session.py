@@ -1,4 +1,4 @@
-"""Builds the Spark session of a job; called from `cli` alone."""
+"""Builds the Spark session of a job."""
 
 import os
 from importlib.resources import files
@@ -35,10 +35,10 @@ _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0
 
 
 def build(config: Config) -> SparkSession:
-    """Return the session for `config`. `config.spark` overrides the defaults; times are UTC.
+    """Return the Spark session for a job; `config.spark` overrides `DEFAULTS`, and the time zone is always UTC.
 
     Raises:
-        JobError: `jars_directory` holds no jar.
+        JobError: `jars_directory` contains no jar.
     """
     properties = {**DEFAULTS, **config.spark}
     if properties["spark.master"].startswith("local"):

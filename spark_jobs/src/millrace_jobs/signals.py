@@ -1,4 +1,4 @@
-"""Sets an event when SIGTERM or SIGINT asks a job to stop."""
+"""Sets an event when SIGTERM or SIGINT asks the process to stop."""
 
 import signal
 from threading import Event
@@ -8,7 +8,10 @@ _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 def stop_on_signals(stopping: Event) -> None:
-    """Make SIGTERM and SIGINT set `stopping`; a second signal of either kind ends the process at once."""
+    """Make the first SIGTERM or SIGINT set `stopping`, and a second one end the process at once.
+
+    If `stopping` is set already, the next signal ends the process.
+    """
 
     def request_stop(number: int, frame: FrameType | None) -> None:
         stopping.set()

@@ -1,4 +1,4 @@
-"""Asks sinks that store offsets whether they accept a start, before a checkpoint is moved."""
+"""Checks that databases and archives, which store offsets, accept a new start of their job."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from millrace_jobs.topics import topic_id
 
 
 def check(config: Config, starts: Mapping[Place, int]) -> None:
-    """Return if no sink would refuse a fresh checkpoint that starts there.
+    """Return if every database and archive that the job writes would accept a fresh checkpoint with these starts.
+
+    `starts` is {(topic, partition): first offset to read}. A sink accepts a start that is not after its stored offset.
 
     Raises:
-        JobError: records between a sink's position and the start would be missing, one line for each partition; a topic
-            was recreated; or a sink does not answer.
+        JobError: records between the stored offset and the start would be missing (one line for each partition), a
+            topic was recreated, or a sink cannot be read.
     """
     outputs = JOBS[config.job].outputs
     topics = [topic for source in config.inputs.values() for topic in source.topics]

@@ -1,4 +1,4 @@
-"""Waits until the topics of a job exist, and reads their ids."""
+"""Waits for the topics of a job, reads their ids, and converts client properties from Java to librdkafka."""
 
 import logging
 import time
@@ -37,10 +37,10 @@ _NAMES = {
 def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> None:
     """Return once every topic exists, or when `stopping` is set.
 
-    It asks for all topics, since a question for one by name may create it.
+    Each request is for the list of all topics: a request for a topic by name could create that topic.
 
     Raises:
-        JobError: after `seconds`, with the missing topics, the servers and the last failure.
+        JobError: a topic does not exist after `seconds`, or the properties of the client are invalid.
     """
     if not topics:
         return
@@ -66,12 +66,12 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
 
 
 def topic_id(topic: Topic) -> str:
-    """Return the id of a topic, which tells it from an earlier topic of the same name (KIP-516).
+    """Return the id of a topic, which differs from that of a deleted topic with the same name (KIP-516).
 
-    Brokers learn of a new topic one after the other, so a broker that does not know it yet is asked again.
+    A broker may not know a new topic yet, so the request is repeated for up to 30 seconds.
 
     Raises:
-        JobError: no broker reports it.
+        JobError: no broker reports the id.
     """
     client = _admin_client(topic.client)  # kept in a variable: its futures end with it
     deadline = time.monotonic() + _DESCRIBE_SECONDS
@@ -88,7 +88,7 @@ def topic_id(topic: Topic) -> str:
 
 
 def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a Java client under librdkafka's names, without those that only Java has."""
+    """Return the properties of a Java client under librdkafka's names; drop those that librdkafka does not have."""
     properties = {name: client[java] for java, names in _NAMES.items() if java in client for name in names}
     login = jaas_options(client.get("sasl.jaas.config", ""))
     properties.update({f"sasl.{name}": login[name] for name in ("username", "password") if name in login})
@@ -98,10 +98,10 @@ def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def retries(client: Mapping[str, str]) -> dict[str, str]:
-    """Return the retry settings of a producer: those of its job, or every 100 ms, as Java did before Kafka 3.7.
+    """Return the properties that set the pause before a producer retries: those in `client`, else at most 100 ms.
 
-    Since then clients double the pause up to a second. A write that is retried just before a partition has its new
-    leader then waits that long.
+    100 ms was the pause of Java clients before Kafka 3.7. Newer clients double the pause up to a second, and a write
+    that fails just before its partition has a new leader would wait that long.
     """
     names = ("retry.backoff.ms", "retry.backoff.max.ms")
     # Java's clients also accept 0 and larger values. librdkafka reports values that neither accepts.
