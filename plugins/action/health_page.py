@@ -106,13 +106,13 @@ def rendered(
     task_vars: Mapping[str, Any],
     answers: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
 ) -> tuple[str, list[str]]:
-    """Return the page, as text or with check_output=json as JSON, and the problems that it lists."""
+    """Return the problems on the page, and before them the page: as text, or as JSON with `check_output=json`."""
     text, problems = page(*answers)
     return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:
-    """Return what the inventory declares of a host: functions, disks, listeners, id and rack. The page compares it."""
+    """Return what the inventory declares of a host, for the page to compare: functions, disks, listeners, id, rack."""
     facts: dict[str, Any] = {**NOTHING, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
     facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]

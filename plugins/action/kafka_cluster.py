@@ -1,4 +1,4 @@
-"""Runs the module kafka_cluster, and reports every 10 s what the cluster is missing while it waits."""
+"""Runs the module kafka_cluster, and reports every 10 s what the cluster is still missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs the module kafka_topics, in a fork of this process if it runs on the control node."""
+"""Runs the module kafka_topics.
+
+On the control node, the module runs in a fork of Ansible's process, which has loaded the Kafka libraries already.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the module zookeeper_ensemble, and reports every 10 s what the ensemble is missing while it waits."""
+"""Runs the module zookeeper_ensemble, and reports every 10 s what the ensemble is still missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ACLs: compares the declared ones with those of the cluster, and returns changes and refusals. Pure functions."""
+"""Compares the declared ACLs (kafka_acls) with the cluster's, and returns changes and refusals. Pure functions.
+
+A refusal is a reason why nothing may be written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans dynamic settings of brokers, has each broker validate them, writes them, and waits until they are applied."""
+"""Plans and writes dynamic settings of brokers: has brokers validate the changes, and waits until they are applied."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ ADVICE = "look at: journalctl -u kafka there; null removes a setting"
 
 
 class FailedAnyway(Unsure):
-    """Why a change counts as failed even if reading it again shows it: a broker stopped, or kept the trial setting."""
+    """Why a change failed that may have been written, and that stays failed even if it was written.
+
+    A broker stopped after the change, or still has the trial setting.
+    """
 
 
 def plan(
@@ -71,9 +74,9 @@ def brokers_of(metadata: Metadata, scope: str) -> list[int]:
 
 
 def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
-    """Have each broker of the change's scope validate it; return one message for each that rejects it.
+    """Have each broker of a change's scope validate the change; return one message for each broker that rejects it.
 
-    All are asked because a number can suit one broker and not another.
+    All brokers are asked because a number can suit one broker and not another.
     """
     scope, settings = change.work
     answers = {
@@ -161,7 +164,7 @@ def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | 
 
 
 def undone(admin: Admin, change: Change) -> str:
-    """Remove the trial setting that `change` set on one broker; return '', or why the broker still has it."""
+    """Remove the setting that `change` set on one broker as a trial; return '', or why the broker still has it."""
     scope, settings = change.work
     removal = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
     why = write_and_wait(admin, removal, [int(scope)])

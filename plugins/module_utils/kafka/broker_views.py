@@ -43,9 +43,10 @@ class Views:
 
 
 def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
-    """Ask these brokers of a cluster in parallel, each for its own view; return the views, and which brokers are mute.
+    """Ask these brokers of a cluster in parallel, each for its own view of the cluster.
 
-    `state` has the addresses at which they are registered. Raises ImportError without a Kafka library.
+    `state` has the addresses at which they are registered. Brokers that do not answer are in `mute` of the result.
+    Raises ImportError without a Kafka library.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = dict(zip(brokers, pool.map(lambda one: ask_broker(cluster, state, one), brokers), strict=True))
@@ -103,7 +104,7 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
-    """Return the view of each registered broker that answers; each view names the brokers that are mute.
+    """Return the view of each registered broker that answers; `mute` of a view has the brokers that do not.
 
     While no view has a partition, the brokers are asked again, for EMPTY seconds. Raises ClusterError if brokers are
     registered and none of them answers.
@@ -121,7 +122,7 @@ def confirmed(cluster: Cluster, state: State) -> list[State]:
 
 
 def with_failed_dirs(cluster: Cluster, state: State, brokers: Collection[int]) -> list[int]:
-    """Return those of `brokers` that report a log dir as offline, sorted; brokers that do not answer are left out."""
+    """Return those of `brokers` that answer and report a log dir as offline, sorted."""
     listener, client = next(iter(cluster.clients.items()))
 
     def failed(broker: int) -> bool:

@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes that a run would make, and its refusals; if there is a refusal, nothing is written."""
+    """The changes that a run would make, and its refusals: reasons why nothing may be written, not even a part."""
 
     changes: Sequence[Change] = ()
     unchanged: Sequence[str] = ()

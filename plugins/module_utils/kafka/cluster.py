@@ -1,4 +1,4 @@
-"""The state of a Kafka cluster: brokers, controller, partitions, and what keeps it from being healthy."""
+"""The state of a Kafka cluster: brokers, controller, partitions, and the reasons why the cluster is not healthy."""
 
 from __future__ import annotations
 
@@ -114,8 +114,9 @@ class State:
     def problems(self, expected: Sequence[int], sick: Collection[int] = ()) -> list[str]:
         """Return why the cluster is not healthy, one line for each reason; [] if it is healthy.
 
-        Reasons are an `expected` broker that is not registered, a mute broker, no controller, and offline or
-        under-replicated partitions. Replicas out of sync on `sick` brokers (with a failed disk) do not count.
+        Reasons are an `expected` broker that is not registered, a registered broker that does not answer, no
+        controller, and offline or under-replicated partitions. Replicas out of sync on `sick` brokers (with a failed
+        disk) do not count.
         """
         missing = sorted(set(expected) - set(self.brokers))
         lines = [f"broker {broker} is not registered" for broker in missing]

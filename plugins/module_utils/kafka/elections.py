@@ -36,7 +36,7 @@ class Elections:
     """
 
     def __init__(self, cluster: Cluster, brokers: Collection[int] | None = None) -> None:
-        """`brokers` are the ids of those that were restarted; None elects the preferred leaders of all partitions."""
+        """`brokers` are the ids of restarted brokers; None elects the preferred leaders of all partitions."""
         self.cluster, self.brokers = cluster, brokers
         self.led_since, self.tried, self.last = -math.inf, set[int](), State()
         self.asked, self.given, self.refused = set[str](), set[str](), dict[str, str]()

@@ -1,4 +1,4 @@
-"""Checks declared entries: invalid names and numbers, and two entries for the same thing. Pure functions."""
+"""Checks declared entries: invalid names and numbers, and two entries for one resource. Pure functions."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[st
 
 
 def literal(text: str) -> str:
-    """Return a string as a literal in a Jinja expression; in base64 if it has characters that could end the literal."""
+    """Return a string as a literal in a Jinja expression, in base64 if its characters could end the literal."""
     if re.fullmatch(r"[\w .,:;@=+*/-]*", text):
         return f"'{text}'"
     return f"'{base64.b64encode(text.encode()).decode()}' | b64decode"

@@ -1,4 +1,4 @@
-"""Finds topics that are declared with another number of replicas than they have; reassign/ changes it."""
+"""Finds topics whose declared number of replicas differs from the existing one; reassign/ changes the number."""
 
 from __future__ import annotations
 

@@ -117,10 +117,10 @@ def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
 def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> list[Block]:
     """Return why the brokers in `stop` may not stop together, [] if they may; first what waiting cannot change.
 
-    They may stop if there is a controller, no other rack is down, and no partition that they hold in sync is affected.
-    A partition is not affected if its other replicas are in sync and answer, it keeps min.insync.replicas plus the
-    margin, and it is not being moved. A broker that is down, holds only offline partitions, or does not answer may
-    always be restarted.
+    They may stop if there is a controller, no other rack is down, and each partition that they hold in sync is safe. A
+    partition is safe if its other replicas are in sync and answer, it keeps min.insync.replicas plus the margin, and it
+    is not being moved. A broker that is down, holds only offline partitions, or does not answer may always be
+    restarted.
     """
     if headless := uncontrolled(snapshot, rules.former):
         return [headless]

@@ -1,4 +1,4 @@
-"""Operations on one topic for the module kafka_topic: describe it, find records, purge it, recreate it."""
+"""Operations of the module kafka_topic: describe a topic, find its records, purge or recreate the topic."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def certain(why: str) -> bool:
 
 
 def undeletable(name: str, metadata: Metadata) -> str:
-    """Return why brokers could not delete a topic at once, as brokers that are down or out of sync; '' if they can."""
+    """Return why brokers could not delete a topic at once: replicas that are down or out of sync; '' if they can."""
     reasons = []
     for one in metadata.partitions:
         if one.topic == name:

@@ -1,4 +1,4 @@
-"""Client quotas: compares the declared ones with those of the cluster, and returns changes. Pure functions."""
+"""Compares the declared client quotas (kafka_quotas) with the cluster's, and returns changes. Pure functions."""
 
 from __future__ import annotations
 

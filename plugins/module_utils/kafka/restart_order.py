@@ -57,6 +57,9 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
 
 
 def unknown(snapshot: Snapshot) -> list[str]:
-    """Return why it is not known what brokers hold, [] if it is: no common controller, or brokers without an answer."""
+    """Return why it is not known which partitions brokers hold; [] if it is known.
+
+    Reasons are brokers that name no common controller, and brokers that do not answer.
+    """
     headless = uncontrolled(snapshot)
     return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]

@@ -90,9 +90,9 @@ Confirm = Callable[[State], Sequence[State]]
 def before_order(
     ask: Callable[[], State], tell: Callable[..., Snapshot], patience: Patience
 ) -> tuple[Verdict, Snapshot | None]:
-    """Wait until all brokers name the same controller; return the verdict, and the last snapshot (None without one).
+    """Wait until all brokers name the same controller; return the verdict, and the last snapshot or None.
 
-    `tell(state=...)` reads the snapshot.
+    `tell(state=...)` reads the snapshot of a state.
     """
     last: list[Snapshot | None] = [None]
 

@@ -1,4 +1,7 @@
-"""SCRAM users: compares the declared ones with those of the cluster, and returns changes and refusals."""
+"""Compares the declared SCRAM users (kafka_users) with the cluster's, and returns changes and refusals.
+
+A refusal is a reason why nothing may be written.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def generation(user: Mapping[str, Any]) -> int:
 
 
 def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
-    """Return the message if iterations and generation of a user are invalid, '' if they are valid.
+    """Return the message if the iterations or the generation of a user are invalid, else ''.
 
     `wanted` is the credential of the entry `user`; its iterations include the generation.
     """

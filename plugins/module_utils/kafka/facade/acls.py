@@ -60,7 +60,7 @@ def delete(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
 
 
 def binding(acl: Acl, as_filter: bool = False) -> Any:
-    """Return an ACL as the library's AclBinding; with `as_filter`, as an AclBindingFilter that matches only it."""
+    """Return an ACL as the library's AclBinding; with `as_filter`, as the AclBindingFilter of this ACL alone."""
     from confluent_kafka.admin import (
         AclBinding,
         AclBindingFilter,

@@ -59,7 +59,7 @@ class Uncontrolled(AdminError):
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition, as the metadata describe it: ids of brokers; the first of `replicas` is the preferred leader."""
+    """One partition, as metadata describe it; leader, replicas and in-sync replicas are ids of brokers."""
 
     topic: str
     number: int

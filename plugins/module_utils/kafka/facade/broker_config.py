@@ -1,4 +1,4 @@
-"""Reads and writes dynamic settings of brokers, with kafka-python: only it can address those of all brokers."""
+"""Reads and writes dynamic settings of brokers, with kafka-python: confluent-kafka has no scope of all brokers."""
 
 from __future__ import annotations
 

@@ -47,9 +47,10 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
 def by_broker(
     admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()
 ) -> dict[int, list[LogDir] | AdminError]:
-    """Return {broker: its log dirs, or the error if it did not answer}, in the order of ids; `only` as in log_dirs().
+    """Return {broker: its log dirs, or an AdminError if the broker did not answer}, in the order of ids.
 
-    Brokers are asked in parallel. Raises AdminError if no client can connect, ImportError without kafka-python.
+    With `only`, brokers are asked for these partitions alone. They are asked in parallel. Raises AdminError if no
+    client can connect, ImportError without kafka-python.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code

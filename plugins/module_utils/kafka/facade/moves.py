@@ -80,8 +80,8 @@ def alter(admin: Admin, wanted: Mapping[Place, Sequence[int] | None]) -> dict[Pl
     """Reassign partitions to these replicas, the preferred leader first; None cancels a running reassignment.
 
     Return {partition: why it failed}; cancelling without a running reassignment is no failure. When the controller has
-    answered, it has stored the others. Raises AdminError if the request is rejected or not answered, ImportError
-    without kafka-python.
+    answered, it has stored all other reassignments. Raises AdminError if the request is rejected or not answered,
+    ImportError without kafka-python.
     """
     from kafka.errors import NoReassignmentInProgressError
     from kafka.protocol.admin import AlterPartitionReassignmentsRequest as Request

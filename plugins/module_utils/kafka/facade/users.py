@@ -105,7 +105,11 @@ class Logins:
             asked.close()
 
     def all_work(self, asked: Sequence[Credential]) -> list[bool]:
-        """Tell for each credential whether the user can log in with it, in parallel; raises what work() raises."""
+        """Tell for each credential whether its user can log in with it; logins run in parallel.
+
+        Raises AdminError if the listener does not answer or does not offer the mechanism, ClientError for invalid
+        properties.
+        """
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             return list(pool.map(lambda one: self.work(one.user, one.password or "", one.mechanism), asked))
 
