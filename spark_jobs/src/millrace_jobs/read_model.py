@@ -53,8 +53,8 @@ class ReadModel:
 
         Raises:
             Stopped: the database does not answer, and `stopping` was set.
-            JobError: the database has another schema than this release, records of a deleted topic with the same name, or fewer
-                records than the checkpoint has finished.
+            JobError: the database has another schema than this release, records of a deleted topic of the same name, or
+                fewer records than the checkpoint has finished.
         """
         self._topic_id = topic_id(self.source)
         postgres.retry(self._check, stopping)
@@ -94,7 +94,7 @@ class ReadModel:
         return True
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
-        """Return the transformed rows and {reason: number of records that do not fit}, from one pass over the records."""
+        """Return the transformed rows and {reason: number of records that do not fit}, from one pass over records."""
         observation = Observation()
         valid_rows = codec.valid_rows(decoded.observe(observation, *codec.reason_counts(self.contract)), self.contract)
         rows = self.transform(valid_rows).toArrow()
