@@ -12,10 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 
 
 def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
-    """Return the variables that each group of the inventory sets, as layers with the lowest precedence first.
+    """Return what each group of the inventory sets, as layers with the lowest precedence first.
 
-    Each group has two layers: its vars in the hosts file, then its group_vars. The group_vars of any group override the
-    hosts file of every group. `hostvars` and `loader` are Ansible's own objects.
+    Each group has two layers: its vars in the hosts file, and its group_vars. The group_vars of any group override the
+    hosts file of every group. `hostvars` and `loader` are Ansible's HostVars and DataLoader.
     """
     inventory, layers = hostvars._inventory, list[Layer]()
     groups = by_precedence(group for group in inventory.groups.values() if group.name != "ungrouped")
@@ -29,14 +29,15 @@ def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
 
 
 def groups_of(hostvars: Any, host: str) -> list[str]:
-    """Return the names of the groups of a host, lowest precedence first; `hostvars` is Ansible's own object."""
+    """Return the names of the groups of a host, lowest precedence first; `hostvars` is Ansible's HostVars."""
     return [group.name for group in by_precedence(hostvars._inventory.get_host(host).get_groups())]
 
 
 def unrelated_groups_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
     """Return pairs (overridden group, overriding group) of a host's groups of which neither contains the other.
 
-    Pairs whose ansible_group_priority differs are skipped: there the site itself has set which group overrides.
+    Pairs whose ansible_group_priority differs are skipped: with this variable the site itself decides which group
+    overrides. `hostvars` is Ansible's HostVars.
     """
     groups = [
         group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")

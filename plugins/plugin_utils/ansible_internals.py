@@ -62,7 +62,7 @@ def as_text(value: float) -> str:
 
 
 def was_vaulted(text: str) -> bool:
-    """Tell whether Ansible decrypted a text: it was encrypted itself (encrypt_string), or its whole file was."""
+    """Tell whether a text was encrypted in the inventory, alone (encrypt_string) or with its whole file."""
     path = written_in(text)
     return bool(VaultedValue.is_tagged_on(text)) or (path is not None and _is_vault(path))
 
@@ -150,8 +150,8 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
 def _compiled_in_run(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
     """Return the code object of a template, compiled once for all processes of a run.
 
-    `key` identifies the template, `compiled` compiles it. The code is shared in a folder that only the user of the run
-    can read. With `private` it is not shared: the text is secret, or its origin is unknown, so it may be secret.
+    `key` identifies the template, `compiled` compiles it. Processes share the code in a folder that only the user of
+    the run can read. With `private` the code is not shared: the text of the template is secret, or of unknown origin.
     """
     if private:
         return compiled()
@@ -227,10 +227,10 @@ def _compute_once(engine: Any) -> Any:
 
 
 class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
-    """Base class of an action that runs its module in a fork of this process, where Ansible would run it locally.
+    """Base class of an action that runs its module in a fork of this process instead of a new Python process.
 
-    This is so if the connection is local and the Python of the host is this one. The fork has Ansible already loaded,
-    so no module package is built and no Python is started. Otherwise the module runs as usual.
+    It does so if the connection is local and the host's Python is the Python of this process. The fork has Ansible
+    loaded, so no module package is built. In all other cases the module runs as usual.
     """
 
     _supports_async = True
@@ -280,10 +280,9 @@ PROFILE = "legacy"
 
 
 def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
-    """Run the module with this full Python name and print its JSON result; call it in a process that then ends.
+    """Run the module with this full Python name and print its JSON result, in a process that ends afterwards.
 
-    `options` are the module's arguments, `folder` is its working directory. Its warnings are in the result, not
-    printed.
+    `options` are the module's arguments, `folder` is its working directory. Warnings are in the result, not printed.
     """
     os.chdir(folder)
     _internal.is_controller = False

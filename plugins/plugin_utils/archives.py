@@ -43,10 +43,10 @@ def open_url(url: str) -> Any:
 
 
 def expected(checksum: str) -> str:
-    """Return the 128 lower-case hexadecimal digits of a declared `checksum`.
+    """Return the SHA-512 that a declared `checksum` names, as 128 lower-case hexadecimal digits.
 
-    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if it has another form, or if the file
-    cannot be read or contains no SHA-512.
+    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if `checksum` has another form, or if its
+    file cannot be read or contains no SHA-512.
     """
     algorithm, _, value = checksum.partition(":")
     if algorithm != "sha512" or not value:
@@ -68,9 +68,9 @@ def expected(checksum: str) -> str:
 
 
 def local(source: str, checksum: str) -> Path:
-    """Return the path of a local file with the content of `source`, a path or a URL; verify its SHA-512.
+    """Return the path on this machine of the archive `source`, a path or a URL, after its SHA-512 was verified.
 
-    `checksum` is 128 lower-case hexadecimal digits. A URL is downloaded into the cache, once. Raises ArchiveError if
+    `checksum` is 128 lower-case hexadecimal digits. A URL is downloaded once, into the cache. Raises ArchiveError if
     the file is missing, the download fails or the SHA-512 differs; a download that differs is deleted.
     """
     if is_url(source):

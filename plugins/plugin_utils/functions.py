@@ -98,9 +98,9 @@ def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
 
 
 def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each name in `from` of a port that is not in `known`.
+    """Yield a message for each name in the key `from` of a port that is not in `known`.
 
-    `ports` is checked only where it is a list: a template is checked after it was computed.
+    `ports` is skipped if it is a template: templates are checked after they were computed.
     """
     for port in ports if isinstance(ports, (list, tuple)) else ():
         names = port.get("from") if isinstance(port, Mapping) else ()
@@ -189,8 +189,9 @@ def passed_variables() -> re.Pattern[str]:
 def variables(known: Mapping[str, Function]) -> dict[str, Any]:
     """Return {name: value} of the variables that the inventory plugin sets on every host.
 
-    These are the variables of all functions, and `function_<kind>` for each of KINDS: {function name: value}. `known`
-    is {name: Function}. Raises ValueError if two functions set the same variable: neither would override the other.
+    These are the variables of all functions and, for each of KINDS, `function_<kind>`: {function name: value}. `known`
+    is {name: Function}. Raises ValueError if two functions set the same variable, since neither would override the
+    other.
     """
     values: dict[str, Any] = {}
     for function in known.values():

@@ -16,7 +16,7 @@ class Variables:
     """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars` and `loader` are Ansible's own objects; `groups` is {group: names of its hosts}."""
+        """`hostvars` and `loader` are Ansible's HostVars and DataLoader; `groups` is {group: names of its hosts}."""
         self._source, self._groups, self._loader = hostvars, groups, loader
         self._known: dict[str, dict[str, Any]] = {}
         self._templars: dict[str, Any] = {}
@@ -55,7 +55,7 @@ class Texts:
         self._known: dict[int, tuple[Any, str, list[str], list[Any]]] = {}
 
     def of(self, value: Any) -> tuple[Any, str, list[str], list[Any]]:
-        """Return (value, its repr, the templates inside it, the encrypted texts inside it)."""
+        """Return (value, repr of the value, the templates inside it, the encrypted texts inside it)."""
         if id(value) not in self._known:
             self._known[id(value)] = (value, repr(value), list(templates(value)), list(encrypted(value)))
         return self._known[id(value)]

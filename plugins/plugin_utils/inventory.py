@@ -58,7 +58,7 @@ class Reader:
     """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars` and `loader` are Ansible's own objects; `groups` is {group: names of its hosts}."""
+        """`hostvars` and `loader` are Ansible's HostVars and DataLoader; `groups` is {group: names of its hosts}."""
         self._loader = loader
         self.all_groups = {
             **{name: [] for name in functions()},
@@ -161,8 +161,8 @@ class Reader:
     ) -> dict[str, dict[str, Any]]:
         """Return {kind: {function: value}} for the functions of a host; the kinds are ports, mounts and connections.
 
-        `raw` are the host's variables. A value that cannot be computed is reported only if the host has no other
-        problem, since it probably follows from that problem.
+        `raw` are the host's variables as written. If the host has another problem, a value that cannot be computed is
+        not reported, since it probably follows from that problem.
         """
         values = dict[str, dict[str, Any]]()
         has_problem = any(failed == host for failed, _, _ in self._failed) or any(

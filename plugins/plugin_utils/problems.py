@@ -224,9 +224,9 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
 
 
 def as_json(problems: Iterable[Problem], **more: Any) -> str:
-    """Return the problems as one line of JSON: {"errors": [...], "warnings": [...]}, each entry with the keys FIELDS.
+    """Return the problems as one line of JSON: {"errors": [...], "warnings": [...]}.
 
-    `more` are further keys of the JSON object.
+    Each entry of the lists has the keys FIELDS. `more` are further keys of the JSON object.
     """
     rows: dict[str, list[dict[str, Any]]] = {"errors": [], "warnings": []}
     for problem in sorted(merged(problems), key=lambda p: (p.hosts, p.variable, p.code)):

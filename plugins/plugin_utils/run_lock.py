@@ -109,9 +109,9 @@ RUN_LOCKED = ProblemKind(
 
 
 def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
-    """Lock these hosts, {host: address}, until this run ends; return [] or the problem that prevents it.
+    """Lock these hosts, {host: address}, until this run ends; return [], or the problem if a host cannot be locked.
 
-    Either all hosts are locked, or none. `folder` holds the lock files, '' is the default folder.
+    Either all hosts are locked, or none. `folder` is the folder of the lock files, '' for the default.
     """
     place = Path(folder) if folder else usual_folder()
     try:

@@ -30,10 +30,10 @@ def printer(task: Any, variables: Mapping[str, Any] | None) -> Printer:
 
 
 def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line: Printer) -> dict[str, Any]:
-    """Call a module that waits, again and again until its wait is over; print what it waits for after each call.
+    """Call a module that waits until its wait is over, in calls of INTERVAL seconds; return the last result.
 
-    A module cannot print while it runs, so each call waits for INTERVAL seconds at most. `ask` calls the module with
-    extra options. Returns the last result, with `changed` set if any call changed something.
+    A module cannot print while it runs, so this function prints after each call what the module waits for. `ask` calls
+    the module with extra options. The result has `changed` set if any call changed something.
     """
     started, changed = time.monotonic(), False
     result = ask({"pause": int(INTERVAL)})

@@ -28,7 +28,7 @@ def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
 
 
 def names_of(hosts: Mapping[str, Any]) -> dict[str, str]:
-    """Return {broker id as text: host} of the brokers in the inventory; `hosts` is {host: its declared facts}."""
+    """Return {broker id as text: host}; `hosts` is {host: {broker_id, ...}} as the inventory declares."""
     return {str(facts["broker_id"]): host for host, facts in hosts.items()}
 
 
@@ -51,10 +51,10 @@ RACK_SKEW = 1.25
 
 
 def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return the section on brokers: its table, and a problem for each broker that differs from the inventory.
+    """Return (lines of the section on brokers, problems): a table, and each difference from the inventory.
 
-    The rack is compared, and the endpoint of each listener that the admin host asked. `hosts` is {host: its declared
-    facts}, `cluster` is the result of the module kafka_cluster.
+    Racks are compared, and the endpoint of each listener that the admin host asked. `hosts` is {host: {broker_id, rack,
+    listeners}} as the inventory declares, `cluster` is the result of the module kafka_cluster.
     """
     if not hosts:
         return [], []
@@ -123,9 +123,10 @@ def uneven(replica_counts: Mapping[str, int]) -> str:
 
 
 def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem if brokers have no replicas, although there are enough for all; Kafka does not move replicas.
+    """Return [problem] if some brokers have no replicas although the cluster has enough for all brokers; else [].
 
-    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    Kafka does not move replicas to such brokers. `hosts` is {host: {broker_id, rack, listeners}} as the inventory
+    declares, `cluster` is the result of the module kafka_cluster.
     """
     replica_counts = cluster.get("replicas", {})
     names = names_of(hosts)
@@ -141,9 +142,10 @@ def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem for each broker that runs with all its disks and still has replicas out of sync.
+    """Return a problem, as text, for each broker that runs with all its disks and still has replicas out of sync.
 
-    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    `hosts` is {host: {broker_id, rack, listeners}} as the inventory declares, `cluster` is the result of the module
+    kafka_cluster.
     """
     failed = {str(log_dir["broker"]) for log_dir in cluster.get("log_dirs", []) if log_dir["given_up"]}
     names = names_of(hosts)
@@ -162,10 +164,10 @@ def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem for each broker with a left-over throttle, which may prevent a replica from catching up.
+    """Return a problem, as text, for each broker whose replication is throttled although no reassignment runs.
 
-    `cluster` is the result of kafka_cluster. A throttle of replace_disk.yml is listed too, while that playbook runs:
-    filling a new disk is not a reassignment.
+    Such a left-over throttle may prevent a replica from catching up. While replace_disk.yml runs, its throttle is
+    listed too, since filling a new disk is not a reassignment. `cluster` is the result of the module kafka_cluster.
     """
     interrupted = "that was interrupted (run it again, or with -e cancel=true), or remove"
     null = "by setting it to null in kafka_dynamic_config_overrides of its host"
@@ -203,9 +205,10 @@ def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
 
 
 def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return the section on racks: leaders, replicas and bytes of each; empty if there are fewer than two racks.
+    """Return (lines of the section on racks, []): leaders, replicas and bytes of each rack.
 
-    The section has no problems. `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    Returns ([], []) if there are fewer than two racks. `hosts` is {host: {broker_id, rack, listeners}} as the inventory
+    declares, `cluster` is the result of the module kafka_cluster.
     """
     facts_by_rack = by_rack(cluster) if hosts else {}
     if len(facts_by_rack) < 2:
@@ -250,7 +253,7 @@ def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
 
 
 def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return a line with the leader skew of the busiest rack and the command that corrects it; [] without a large skew.
+    """Return [line] with the leader skew of the busiest rack and the command that corrects the skew; [] if it is small.
 
     `facts_by_rack` is the result of `by_rack`.
     """
@@ -279,10 +282,11 @@ Devices = Mapping[tuple[str, str], int]
 
 
 def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return the section on log dirs: replicas and bytes of each, the skew of bytes, and a problem for stray replicas.
+    """Return (lines of the section on log dirs, problems): replicas and bytes of each log dir, and the skew of bytes.
 
-    Skew is not a problem. A full disk is one, which the section on disks reports. `cluster` is the result of
-    kafka_cluster, `probes` is {host: result of host_probe}.
+    Problems are stray replicas and brokers that do not list their log dirs. `hosts` is {host: {broker_id, rack,
+    listeners}} as the inventory declares, `cluster` is the result of the module kafka_cluster, `probes` is {host:
+    result of the module host_probe}.
     """
     names = names_of(hosts)
     broker_ids = {*names, *cluster.get("undeclared", {})}
@@ -312,10 +316,11 @@ def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mappi
 
 
 def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a line with the skew of bytes over brokers, and the command that balances them if it is large.
+    """Return [line] with the skew of bytes over brokers, and with the command that corrects a large skew.
 
-    `names` is {broker id as text: host}. A rebalance balances the number of replicas. If the fullest broker has no more
-    replicas than others, its partitions are larger, and the line advises to balance one topic.
+    `names` is {broker id as text: host}, `cluster` is the result of the module kafka_cluster. A rebalance balances the
+    number of replicas. If the fullest broker has no more replicas than the other brokers, its partitions are larger,
+    and the line advises to balance one topic.
     """
     bytes_by_broker = bytes_of(cluster)
     if len(bytes_by_broker) < 2 or not sum(bytes_by_broker.values()):
@@ -354,10 +359,11 @@ def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequenc
 
 
 def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[Mapping[str, Any]]]:
-    """Return {broker id: its log dirs} of the brokers whose log dirs should contain equal amounts of data.
+    """Return {broker id as text: its log dirs} of the brokers whose log dirs should contain equal amounts of data.
 
-    These have several log dirs, each on its own file system, all of about one size. Brokers with an offline log dir are
-    left out, since they move nothing to their other log dirs.
+    Such a broker has several log dirs, each on its own file system, and all file systems have about the same size. A
+    broker with an offline log dir is left out, since it moves nothing to its other log dirs. `cluster` is the result of
+    the module kafka_cluster.
     """
     dirs_by_broker: dict[str, list[Mapping[str, Any]]] = {}
     for log_dir in cluster.get("log_dirs") or ():
@@ -414,9 +420,9 @@ def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
 
 
 def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether moving a replica away from the fullest of these log dirs makes them more equal.
+    """Tell whether moving one replica away from the fullest of a broker's log dirs makes their contents more equal.
 
-    It does not if a replica is larger than the difference.
+    The answer is no if the replica is larger than the difference between the fullest and the emptiest log dir.
     """
     fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
     gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)

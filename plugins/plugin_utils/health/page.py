@@ -100,9 +100,10 @@ def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
 
 
 def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
-    """Return the section on ZooKeeper: the mode of each server, and a problem unless exactly one server leads.
+    """Return (lines of the section on ZooKeeper, problems): the mode of each server; exactly one server must lead.
 
-    `others` is the number of servers that --limit leaves out; one of these may be the leader.
+    `hosts` are the declared ZooKeeper hosts, `probes` is {host: result of the module host_probe}. `others` is the
+    number of servers that --limit leaves out: the leader may be one of these.
     """
     if not hosts:
         return [], []
@@ -126,9 +127,10 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return the section on disks: the use of each data file system.
+    """Return (lines of the section on disks, problems): the use of each data file system.
 
     Problems are file systems that fail, are full or not mounted, and log dirs that a running broker took offline.
+    `probes` is {host: result of the module host_probe}.
     """
     rows, problems = [], []
     for host, facts in hosts.items():
@@ -158,9 +160,10 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return the section on systemd units: the state of each service and job.
+    """Return (lines of the section on systemd units, problems): the state of each service and job.
 
-    Problems are units that do not run, or run with an older configuration than their files.
+    Problems are units that do not run, have a pending restart, or run with an older configuration than their files.
+    `probes` is {host: result of the module host_probe}.
     """
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
     problems = [
@@ -186,7 +189,7 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def certificates_section(certificates: Certificates, now: datetime) -> Section:
-    """Return the section on certificates: the days to expiry of each.
+    """Return (lines of the section on certificates, problems): the days to expiry of each certificate.
 
     Problems are certificates that expire soon, and ports that serve another certificate than the file on their host.
     """

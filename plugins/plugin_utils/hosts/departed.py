@@ -25,8 +25,8 @@ def dropped_brokers(
 ) -> Iterator[Problem]:
     """Yield a problem for each broker that is not declared and still has replicas.
 
-    The firewall rules of this run would separate it from its followers. `undeclared` is {broker id: number of
-    replicas}. An id on a disk of a declared host is skipped, since KAFKA_ID_CHANGED reports it.
+    The firewall rules of this run would separate such a broker from its followers. `undeclared` is {broker id: number
+    of replicas}. An id on a disk of a declared host is skipped, since KAFKA_ID_CHANGED reports it.
     """
     hosts = tuple(broker.name for broker in model.brokers)
     disks = [meta for host in hosts for meta in probes.get(host, {}).get("meta_properties", {}).values()]
@@ -41,9 +41,9 @@ def dropped_log_dirs(
 ) -> Iterator[Problem]:
     """Yield a problem for each log dir of a failed disk that is no longer declared, if partitions have no leader.
 
-    Such a log dir may contain the last in-sync replica. Without it the broker would lead with an empty replica, and the
-    followers would truncate theirs. `offline` are the partitions without a leader. `alone` is {broker id: those of
-    which the broker was the only in-sync replica}.
+    The log dir may contain the last in-sync replica. Without this replica the broker would lead with an empty one, and
+    the followers would truncate theirs. `offline` are the partitions without a leader. `alone` is {broker id:
+    partitions in `offline` of which the broker was the only in-sync replica}.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name, {})

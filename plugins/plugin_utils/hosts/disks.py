@@ -43,8 +43,8 @@ def failed(
 ) -> Iterator[Problem]:
     """Yield a problem if the file system of a data path gives I/O errors.
 
-    `variable` declares the path, `mount` is its entry in the probe. With `serves`, the broker can serve without the
-    path, and the problem is a warning.
+    `variable` declares the path, `mount` is the path's entry in the result of host_probe. With `serves`, the broker can
+    serve without the path, and the problem is a warning.
     """
     if "error" in mount:
         kind = DISK_FAILED_SERVES if serves else DISK_FAILED
@@ -54,7 +54,7 @@ def failed(
 def is_usable(mount: Mapping[str, Any], is_mount: bool) -> bool:
     """Tell whether a data path gives no I/O error and, with `is_mount`, is a mount point.
 
-    `mount` is the path's entry in the probe.
+    `mount` is the path's entry in the result of host_probe.
     """
     return "error" not in mount and (mount["mounted"] or not is_mount)
 
@@ -70,7 +70,10 @@ def stops_the_unit(path: str, mount: Mapping[str, Any]) -> bool:
 
 
 def has_files_below(mount: Mapping[str, Any]) -> bool:
-    """Tell whether a directory that should be a mount point has no file system mounted and contains files."""
+    """Tell whether a mount point has no file system mounted, and its directory contains files.
+
+    `mount` is the path's entry in the result of host_probe.
+    """
     return not mount["mounted"] and bool(mount.get("names"))
 
 

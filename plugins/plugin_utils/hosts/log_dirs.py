@@ -71,10 +71,10 @@ def _directory(path: str, mount: Mapping[str, Any]) -> object:
 
 
 def _duplicate(broker: Broker, probe: Probe, both: Sequence[str], shown: str) -> Problem:
-    """Return the problem of the log dirs `both`, which contain the same replicas; `shown` is the text that names these.
+    """Return the problem of the log dirs `both`, which contain the same replicas; `shown` is a text with their names.
 
-    The problem is LOG_DIR_RETURNED if a log dir was removed with its disk and is added again with its old contents. It
-    does no harm as long as server.properties is not written.
+    The problem is LOG_DIR_RETURNED if a log dir was removed with its disk and is added again with its old contents.
+    Those contents do no harm as long as server.properties is not written.
     """
     installed, serves = (
         [path for path in both if os.path.normpath(path) in {os.path.normpath(one) for one in probe.get(key, ())}]

@@ -45,10 +45,10 @@ CERTIFICATE_FINGERPRINT_MISSING = CERTIFICATE_FINGERPRINT.variant(
 
 
 def authority(work: Work, item: Mapping[str, Any]) -> Authority:
-    """Return the CA that an entry of pki_authorities declares: read its certificate, or create the CA if it is missing.
+    """Return the CA that an entry of pki_authorities declares; read its certificate, or create a missing CA.
 
-    Adds problems of its dates to `work.problems`. Raises CertificateError if a file is missing or invalid, and OSError
-    if a folder cannot be read or written.
+    Problems of the CA's dates are added to `work.problems`. Raises CertificateError if a file is missing or invalid,
+    and OSError if a folder cannot be read or written.
     """
     path = Path(item["certificate"] or work.folder / "authorities" / f"{item['name']}.pem")
     if not item["certificate"] and not exists(path):
@@ -85,7 +85,8 @@ CERTIFICATE_MISSING_AUTHORITY = CERTIFICATE_MISSING.variant(
 def reject_lost_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
     """Raise CertificateError if a missing CA was created before, for example on a disk that is not mounted now.
 
-    Otherwise a second CA would replace it. `item` is its entry of pki_authorities, `path` the file of its certificate.
+    Otherwise a second CA would replace the missing one. `item` is the CA's entry of pki_authorities, `path` the file of
+    its certificate.
     """
     secret = path.with_suffix(".key")
     for link in (path, secret):
@@ -115,8 +116,8 @@ CERTIFICATE_PASSPHRASE_WRONG = CERTIFICATE_PASSPHRASE.variant(
 def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
     """Create a CA: write its encrypted key first, then its certificate to `path`.
 
-    `item` is its entry of pki_authorities. Raises CertificateError if pki_passphrase is not set or does not open the
-    key, and OSError if a file cannot be written.
+    `item` is the CA's entry of pki_authorities. Raises CertificateError if pki_passphrase is not set or does not open
+    an existing key, and OSError if a file cannot be written.
     """
     passphrase = work.settings["passphrase"]
     if not passphrase:

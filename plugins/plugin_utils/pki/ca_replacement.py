@@ -22,7 +22,8 @@ def first_three(hosts: Sequence[str]) -> str:
 class PreviousState:
     """The certificates and truststores in the pki folder as they were before the run.
 
-    Each file is read once, at its first use. This is before any write, since the first pass of a run is in check mode.
+    Each file is read once, at its first use. The first pass of a run is in check mode, so files are read before any
+    write.
     """
 
     def __init__(self, folder: Path, ports: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -34,9 +35,10 @@ class PreviousState:
         self._known: dict[Path, tuple[str, set[str]]] = {}
 
     def _read(self, path: Path) -> tuple[str, set[str]]:
-        """Return (subject of the CA that peers must trust for a certificate, subjects in a truststore) of a file.
+        """Return (CA subject, set of subjects) for a file of the pki folder.
 
-        One of the two is empty: a file with a private key is a certificate, any other file a truststore.
+        For a file with a private key, the first is the CA that peers must trust for its certificate, and the set is
+        empty. For a truststore, the first is '' and the set contains the subjects of its CAs.
         """
         if path not in self._known:
             known: tuple[str, set[str]] = "", set()

@@ -88,8 +88,9 @@ def verified(
 ) -> list[x509.Certificate]:
     """Return the intermediates between `leaf` and a trusted CA, as the library cryptography finds them (RFC 5280, 6).
 
-    The library's verifier of clients is used for servers too, since it compares no names: checks.check_names reports
-    missing names, and checks.check_usage a wrong usage. Raises VerificationError if no chain is valid at `moment`.
+    The library's verifier for clients is used for servers too, since it does not compare names: checks.check_names
+    reports missing names, and checks.check_usage a wrong usage. Raises VerificationError if no chain is valid at
+    `moment`.
     """
     if not trusted:
         raise VerificationError("no CA is trusted")
@@ -134,7 +135,8 @@ def may_name(_: Policy, __: x509.Certificate, found: x509.NameConstraints | None
 def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certificates) -> list[x509.Certificate]:
     """Return [leaf, intermediates, trusted CA], found by names and signatures only.
 
-    Raises CertificateError, which names the certificate whose issuer is missing; the library's own error does not.
+    Raises CertificateError if the chain does not reach a trusted CA. The error names the missing issuer, which the
+    error of the library does not.
     """
     path = [leaf]
     while True:
@@ -152,7 +154,10 @@ def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certi
 
 
 def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
-    """Return the subject of the CA above `last` that is not trusted; '' if its trusted CAs lead to a trusted root."""
+    """Return the subject of the CA that issued the CAs above `last` and is not trusted.
+
+    Returns '' if trusted CAs lead from `last` to a trusted root.
+    """
     reached = [last]
     for one in reached:
         above = [authority for authority in trusted if issued_by(one, authority)]

@@ -49,11 +49,11 @@ def check(
     days: int,
     known: Sequence[x509.Certificate] = (),
 ) -> list[Problem]:
-    """Return the problems of a private key, its certificate and the intermediates; the certificate is the first.
+    """Return the problems of a private key and its `certificates`: its own, followed by the intermediates.
 
-    `trusted` are the CA certificates that the peers trust, `known` those of other CAs. `days` is the time before expiry
-    at which CERTIFICATE_EXPIRES warns. The dates of a trusted CA are checked once, where the CA is declared. The chain
-    must end in a root: Java trusts every certificate in a truststore, but librdkafka and Python require a root.
+    `trusted` are the CA certificates that the peers trust, `known` those of other CAs. CERTIFICATE_EXPIRES warns if
+    fewer than `days` days are left. The dates of a trusted CA are checked where the CA is declared. The chain of a
+    server must end in a root: Java trusts every certificate in a truststore, but librdkafka and Python require a root.
     """
     leaf, problems = certificates[0], []
     if public(key.public_key()) != public(leaf.public_key()):

@@ -36,10 +36,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Wor
 
 
 def issue_if_due(work: Work, spec: CertificateSpec, authority: Authority, path: Path) -> None:
-    """Issue a key and a certificate of a CA created here, if `path` has none, or one that is outdated or expires soon.
+    """Issue a new key and certificate if the file `path` has none that matches `spec`, or if it expires soon.
 
-    Outdated means that it differs from the declaration `spec`. Raises CertificateError if peers do not trust the CA yet
-    or its key cannot be used, and OSError if a file cannot be read or written.
+    `authority` is a CA that was created here. Raises CertificateError if hosts do not trust the CA yet or its key
+    cannot be used, and OSError if a file cannot be read or written.
     """
     before, reason = reason_to_issue(work, spec, authority, path)
     data = path.read_bytes() if exists(path) else b""

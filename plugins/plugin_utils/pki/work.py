@@ -70,7 +70,7 @@ class Work:
     def check_folders(self) -> None:
         """Raise OSError if the pki folder, or a subfolder, exists and is not a directory.
 
-        A link to a disk that is not mounted also raises it, so that nothing is created in its place.
+        The error is also raised for a link to a disk that is not mounted, so that nothing is created in its place.
         """
         for path in (self.folder, *(self.folder / name for name in ("authorities", "certificates"))):
             if path.is_symlink() and not exists(path):
@@ -124,9 +124,10 @@ class Work:
             yield
 
     def require_trust(self, new: str, path: Path) -> None:
-        """Raise CertificateError if a certificate would change to a CA that hosts which trust the old CA do not trust.
+        """Raise CertificateError if a certificate would change to a CA that some hosts do not trust yet.
 
-        `new` is the subject of the new CA, `path` is the file of the certificate.
+        These are the hosts that trust its present CA. `new` is the subject of the new CA, `path` the file of the
+        certificate.
         """
         old = self.previous.issuer(path)
         hosts = self.previous.trusting(old, but_not=new) if old and new and old != new else []

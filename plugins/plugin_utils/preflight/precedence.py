@@ -29,7 +29,8 @@ ORDER = "ansible_group_priority"
 def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield a problem for each value of a group that a larger group overrides on some hosts.
 
-    It is intended, and no problem, if a group inside the group overrides it, or a group with a higher priority.
+    The override is intended, and no problem, if the overriding group is inside the other group, or has a higher
+    priority.
     """
     members = {name: frozenset(hosts) for name, hosts in model.all_groups.items()}
     names = dict.fromkeys(name for layer in reader.layers for name in layer.variables)

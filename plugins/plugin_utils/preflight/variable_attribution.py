@@ -52,7 +52,8 @@ def at_set_variable(problem: Problem, standing: Standing) -> Problem:
 def with_observers(found: Sequence[Problem], standing: Standing, model: Model) -> list[Problem]:
     """Return the problems, with one of zookeeper_observers in place of those of the groups derived from it.
 
-    If the site itself sets zookeeper_groups, the problems stay at that variable.
+    The project derives zookeeper_groups from zookeeper_observers. If the site itself sets zookeeper_groups, the
+    problems are returned unchanged. `standing` knows the variables of each host.
     """
     shapes = [problem for problem in found if problem.code in ("ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES")]
     raw = standing.raw(shapes[0].hosts[0]) if shapes else {}
