@@ -20,7 +20,10 @@ class ActionModule(OnceForEachTask, ActionBase):
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the result of the module; `changed` if an archive was unpacked, or in check mode if it would be."""
+        """Send the archives that the host does not have, and return the module's result.
+
+        `changed` is true if an archive was unpacked, or in check mode if it would be.
+        """
         super().run(tmp, task_vars)
         archives = [dict(archive) for archive in self._task.args["archives"]]
         try:

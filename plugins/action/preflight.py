@@ -90,7 +90,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
-    """Return two options of host_probe for each host: {peers: {host: peers}, java: {host: paths of java}}."""
+    """Return the options `peers` and `java` of host_probe, each {host: value}.
+
+    `peers` are the addresses that a host has to reach; `java` are the paths of java that its functions use.
+    """
     return {
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},

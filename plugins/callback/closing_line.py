@@ -26,7 +26,7 @@ author: [Millrace developers]
 
 
 class CallbackModule(CallbackBase):
-    """Records the results of tasks, and prints the line after Ansible's recap."""
+    """Records the results of tasks, and prints one line about the changes after Ansible's recap."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -51,6 +51,6 @@ class CallbackModule(CallbackBase):
         self.note(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Print the line at the end of the run, if there is anything to report."""
+        """Print the line about what the run changed, if there is anything to report."""
         if line := self.closing.line(bool(context.CLIARGS.get("check")), {*stats.failures, *stats.dark}):
             self._display.display(line)

@@ -35,12 +35,12 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:
-        """Start without counts."""
+        """Start with no counts."""
         super().__init__()
         self.counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def count(self, result: Any) -> None:
-        """Count one result for its role and host."""
+        """Count one result of a task on a host for the role that the playbook applied."""
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
@@ -56,5 +56,5 @@ class CallbackModule(CallbackBase):
         self.count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Write the counts, {role: {host: number}}, as JSON to the file in MILLRACE_HOST_TASKS."""
+        """Write {role: {host: number of results}} as JSON to the file that MILLRACE_HOST_TASKS names."""
         Path(os.environ["MILLRACE_HOST_TASKS"]).write_text(json.dumps(self.counts))

@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures i
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
-    """Return the properties of a Java client that logs in with SCRAM; any character is allowed in a password."""
+    """Return the properties with which a Java client logs in with SCRAM; quotes in a password are escaped."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
     return {
         "sasl.mechanism": mechanism,

@@ -44,7 +44,10 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
 
 
 def service_directory(path: str, user: str, mount: bool = False) -> dict[str, Any]:
-    """Return the directory of a service as the option of host_state; with `mount`, a disk must be mounted there."""
+    """Return the data directory of a service as an entry of the option `directories` of host_state.
+
+    With `mount`, a disk must be mounted at the path.
+    """
     directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
     return {**directory, "mount": True} if mount else directory
 
@@ -92,7 +95,11 @@ def service_units(
     watch: int = 0,
     restart_hosts: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return entries of the option `units` of host_state: all these units, with the same options."""
+    """Return systemd units as entries of the option `units` of host_state, all with the same options.
+
+    `watch` is the number of seconds for which a started unit must keep running. `restart_hosts` is only used with
+    `restart`.
+    """
     more = {"restart": restart, "restart_hosts": list(restart_hosts or ())} if restart else {}
     return [{"name": name, "state": state, "watch": watch, **more} for name in names]
 

@@ -22,9 +22,9 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -> list[dict[str, Any]]:
-    """Call all functions, each with the place for messages; return their results.
+    """Call the function of each (place, function) pair in `calls`, and return the results.
 
-    Raises AnsibleFilterError with the errors of all of them, after `what`.
+    Raises AnsibleFilterError that names `what` and lists the errors of all calls, each after its place.
     """
     results, errors = [], []
     for place, call in calls:
@@ -40,9 +40,10 @@ def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -
 def resolved_topics(
     declared: Entries | None, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
 ) -> list[dict[str, Any]]:
-    """Return entries of kafka_topics with profile, defaults and units resolved, as the option of kafka_topics.
+    """Return entries of kafka_topics as the module kafka_topics expects them.
 
-    Raises AnsibleFilterError with all invalid entries.
+    Their profile and the defaults are filled in, and units are converted: 7d to milliseconds, 20MiB to bytes. Raises
+    AnsibleFilterError with all invalid entries.
     """
     calls = (
         ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor)))
@@ -67,10 +68,10 @@ def _with_strings(acl: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> list[dict[str, Any]]:
-    """Return the quotas of users and of kafka_quotas with units resolved, as the option of the module kafka_quotas.
+    """Return the quotas of users and of kafka_quotas as the module kafka_quotas expects them, with units converted.
 
-    A user who is declared absent as a whole gets an entry that deletes all quotas of the user. Raises
-    AnsibleFilterError with all invalid entries.
+    A user whose entries are all absent gets an entry that deletes all quotas of the user. Raises AnsibleFilterError
+    with all invalid entries.
     """
     calls = (
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
@@ -85,7 +86,10 @@ def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> li
 
 
 def resolved_broker_config(settings: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return dynamic settings of brokers with units resolved, as the option of the module kafka_broker_config."""
+    """Return dynamic settings of brokers as the module kafka_broker_config expects them, as strings.
+
+    Units are converted: 7d to milliseconds, 20MiB to bytes. None, which removes a setting, stays.
+    """
     return broker_config.resolved(settings or {})
 
 
@@ -100,10 +104,11 @@ def admin_principal(
     certificates: Entries,
     config: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the principal (User:NAME) of the admin on the first of `admin_listeners` ({listener: properties}).
+    """Return the principal (User:NAME) with which the admin appears on the first of `admin_listeners`.
 
-    Returns '' if the inventory does not determine it. `certificates` have the subjects, and `config` are the brokers'
-    settings; both, with the listener's rules, map a certificate to a principal.
+    `admin_listeners` is {listener: client properties}. With TLS the principal results from the subject of the admin's
+    certificate (`certificates`) and the mapping rules of the listener or of `config`. Returns '' if the inventory does
+    not determine it.
     """
     name, admin = next(iter(admin_listeners.items()))
     listener = next((dict(entry) for entry in listeners if entry["name"] == name), {})

@@ -27,7 +27,7 @@ def absent(jobs: Sequence[Job]) -> list[Job]:
 
 
 def spark_job_config(job: Job, jars: str) -> str:
-    """Return the text of a job's configuration file: `config` of the job, and the directory of the release's jars."""
+    """Return the text of a job's configuration file: the job's `config`, and `jars`, the directory of jar files."""
     return job_text({"jars_directory": jars, **job["config"]}, indent=2) + "\n"
 
 

@@ -46,7 +46,10 @@ class LookupModule(LookupBase):  # type: ignore[misc]
     """Finds and renders the templates that a lookup names."""
 
     def run(self, terms: Sequence[str], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[str]:
-        """Return the rendered text of each template in `terms`. Raises AnsibleLookupError if there is none."""
+        """Return the rendered text of each template named in `terms`.
+
+        Raises AnsibleLookupError if the role has no template of that name.
+        """
         self.set_options(var_options=variables, direct=kwargs)
         templar = templar_of(self._loader, with_more(variables or {}, self.get_option("template_vars")))
         texts = []

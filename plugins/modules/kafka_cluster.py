@@ -232,7 +232,10 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
 
 
 def described(state: State, problems: list[str], expected: Sequence[int] = ()) -> dict[str, Any]:
-    """Return a state as the result of the module; `expected` are the declared brokers, and others are `undeclared`."""
+    """Return a state of the cluster as the result of the module.
+
+    `problems` are the reasons why the cluster is not healthy; `expected` are the ids of the declared brokers.
+    """
     return {
         "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
         "controller": state.controller,

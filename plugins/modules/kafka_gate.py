@@ -214,7 +214,10 @@ opened:
 
 
 def rules(module: AnsibleModule) -> Rules:
-    """Return the module's options margin, accepts, racks and together, which decide how many brokers may stop."""
+    """Return the options margin, accepts, racks and together as Rules.
+
+    They decide how many in-sync replicas must remain, and which brokers may stop together.
+    """
     racks, together = (
         {int(broker): str(rack or "") or None for broker, rack in (module.params[name] or {}).items()}
         for name in ("racks", "together")
@@ -251,8 +254,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **result: Any) -> list[int]:
     """Return `stop`, the next brokers to stop, if they may stop now; otherwise [].
 
-    A result that is not empty saves a call of the module. Fails the module with `result` if no broker reports the
-    settings of topics.
+    If they may, the next call of the module, which would wait for that, is not needed. Fails the module with `result`
+    if no broker reports the settings of topics.
     """
     try:
         return restart_waits.at_once(

@@ -178,7 +178,7 @@ waiting:
 
 
 def request_of(module: KafkaModule) -> add_disk.Request:
-    """Return the options as a request to add a new disk; fail the module if the option `rate` is invalid."""
+    """Return the module's options as a request to add a new disk; fail the module if `rate` is invalid."""
     options = module.params
     paths = {os.path.normpath(path): facts for path, facts in options["mounts"].items()}
     meta = {os.path.normpath(path): facts for path, facts in options["meta_properties"].items()}

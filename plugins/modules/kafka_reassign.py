@@ -253,10 +253,10 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Take the lock of the record of runs, and return the plan, the progress, or the result of a run.
+    """Take the lock that admits one run of reassign.yml at a time, and return the plan, the progress, or the result.
 
     The lock is free between two calls for one run, so a later call waits for another run that holds it. Raises Refused
-    if the request is rejected, Unfinished if a part was, AdminError if the cluster does not answer.
+    if the request is rejected, Unfinished if a part was done, AdminError if the cluster does not answer.
     """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
     wait = record.PATIENCE if module.params["waited"] else 0
@@ -296,7 +296,7 @@ def between_disks(
     """Begin a run that moves replicas between log dirs of a broker, and return the module's result.
 
     `begun` is the record of an unfinished run, if there is one; `path` is its file. Raises Refused if the request is
-    rejected, Unfinished if a part was, AdminError if the cluster does not answer, OSError if the record cannot be
+    rejected, Unfinished if a part was done, AdminError if the cluster does not answer, OSError if the record cannot be
     written.
     """
     there = snapshot.at_controller(admin, metadata)

@@ -32,9 +32,9 @@ Prune = Mapping[str, Any] | None
 def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, safe: Sequence[str]) -> Plan:
     """Return the changes of SCRAM users, with refusals.
 
-    `declared` are entries of kafka_users, `prune` is kafka_prune, and principals in `safe` are never deleted. Unchanged
-    passwords are recognized by a login through `logins`. Raises AdminError or ClientError if a request or a login gets
-    no answer; no login is tried at a listener that asks for no password.
+    `declared` are entries of kafka_users, `prune` is kafka_prune, and principals in `safe` are never deleted. A login
+    tells whether a password is unchanged; none is tried at a listener that asks for no password. Raises AdminError or
+    ClientError if a request or a login gets no answer.
     """
     if not declared and not (prune or {}).get("users"):
         return Plan()

@@ -102,7 +102,7 @@ def contradictions(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def of_cluster(found: Iterable[Acl]) -> list[Acl]:
-    """Return those of the ACLs whose resource is the cluster itself, not a topic or a group."""
+    """Return the ACLs whose resource is the cluster itself, not a topic or a group."""
     return [acl for acl in found if acl.resource == "CLUSTER"]
 
 

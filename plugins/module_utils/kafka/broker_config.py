@@ -59,7 +59,7 @@ OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
 
 @dataclass(frozen=True)
 class Known:
-    """What brokers report about a setting."""
+    """What brokers report about one setting: whether it is read-only or secret, and its value."""
 
     read_only: bool = False
     """Read only when a broker starts."""
@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Found:
-    """The dynamic settings that exist, and the settings that brokers know."""
+    """The dynamic settings of all scopes, and all settings that brokers know."""
 
     settings: Mapping[str, Mapping[str, str | None]]
     """By scope, its dynamic settings; the value of a secret is None. Brokers that are down are missing."""

@@ -59,7 +59,10 @@ class State:
         return [p for p in self.partitions if self.lacks(p) - set(sick)]
 
     def lacks(self, partition: Partition) -> set[int]:
-        """Return the brokers whose replica of a partition is out of sync, unless a reassignment is adding it."""
+        """Return the ids of the brokers whose replica of a partition is out of sync.
+
+        Replicas that a reassignment is adding do not count.
+        """
         return set(partition.replicas) - set(partition.isr) - set(self.adding.get(str(partition), ()))
 
     def out_of_sync(self) -> dict[int, int]:

@@ -141,9 +141,9 @@ def converge(
 
 
 def reader(module: AnsibleModule, planned: Planned) -> Look:
-    """Return a function that finds out which of the given changes are still missing, for carry_out().
+    """Return a function that tells carry_out() which changes are still missing after a write without an answer.
 
-    It plans again with new connections; a change that is planned again, or that cannot be read, stays failed.
+    The function plans again with new connections. A change that is planned again, or that cannot be read, stays failed.
     """
 
     def look(changes: Sequence[Change], why: Outcome) -> Outcome:
@@ -201,7 +201,10 @@ def names_of(changes: Sequence[Change]) -> list[str]:
 
 
 def answer(works: Sequence[Work], metadata: Metadata, what: str) -> dict[str, Any]:
-    """Return the result of a module before it writes: changed, changes, cluster_id, plan, diff (titled `what`)."""
+    """Return the result of a module, before anything is written, as {changed, changes, cluster_id, plan, diff}.
+
+    `what` is the title of the diff.
+    """
     whole = Plan(
         [change for plan, _ in works for change in plan.changes],
         [name for plan, _ in works for name in plan.unchanged],

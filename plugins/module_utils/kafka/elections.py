@@ -165,7 +165,7 @@ class Elections:
         self.given |= {str(p) for p in asked} - refused.keys()
 
     def _seen(self, state: State) -> State:
-        """Return the state, and record it if it has partitions: a broker that has just started reports none."""
+        """Record and return a state; one without partitions is only returned, since that broker has just started."""
         if state.partitions:
             self.last = state
         return state

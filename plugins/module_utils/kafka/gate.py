@@ -19,7 +19,7 @@ Racks = Mapping[int, str | None]
 
 @dataclass(frozen=True)
 class Rules:
-    """The operator's options of the gate, the check whether brokers may stop; from the options of kafka_gate."""
+    """The operator's options for the gate, which is the check whether brokers may stop (module kafka_gate)."""
 
     margin: int = 0
     """Number of in-sync replicas that have to remain in addition to min.insync.replicas."""
@@ -61,11 +61,14 @@ class Snapshot:
 
     @property
     def states(self) -> list[State]:
-        """Return the views of all brokers that were asked, or `state` alone if there are none."""
+        """Return the states that the brokers reported when each was asked, or `state` alone if none was."""
         return list(self.views.values()) or [self.state]
 
     def holding(self, stop: Collection[int]) -> bool:
-        """Tell whether at least one view shows an in-sync replica that clients use on one of the brokers in `stop`."""
+        """Tell whether the brokers in `stop` hold an in-sync replica that clients use.
+
+        It is enough if one of the brokers that were asked reports such a replica.
+        """
         return any(held(state, stop, self.silent) for state in self.states)
 
 

@@ -45,7 +45,7 @@ BY_HAND = "remove it with null (kafka_broker_config), or set it in kafka_dynamic
 
 @dataclass(frozen=True)
 class Running:
-    """The settings that a running broker reports, by name and origin, in the unit that the name implies."""
+    """The settings that a running broker reports: its dynamic ones, those of all brokers, values at start, defaults."""
 
     own: Mapping[str, str | None] = field(default_factory=dict)
     """Dynamic settings of this broker."""

@@ -165,7 +165,10 @@ def at_once(
 
 
 def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
-    """Tell whether all views show a healthy cluster whose partitions are led by their preferred leaders."""
+    """Tell whether the cluster is healthy and all partitions are led by their preferred leaders.
+
+    `confirm` asks all brokers, which must agree.
+    """
     try:
         return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
     except ClusterError:

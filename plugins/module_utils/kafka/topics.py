@@ -136,7 +136,10 @@ def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str
 def change_of(
     topic: Mapping[str, Any], found: Found | None, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (change of one topic, or None, its refusals); `found` is None if the topic does not exist."""
+    """Return (change of one topic, refusals of that change); the change is None if there is none or it is refused.
+
+    `found` is None if the topic does not exist.
+    """
     name, absent = topic["name"], topic.get("state") == "absent"
     if name.startswith("_"):
         return None, ["is internal, as all names that begin with _; remove it from kafka_topics"]
@@ -167,7 +170,7 @@ def fault(key: str, value: Any) -> str:
 def created(
     topic: Mapping[str, Any], _: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (the change that creates a topic, or None, its refusals).
+    """Return (change that creates a topic, refusals of that change); the change is None if it is refused.
 
     Undeclared numbers of partitions and replicas are the brokers' defaults.
     """
@@ -189,7 +192,10 @@ def created(
 def updated(
     topic: Mapping[str, Any], found: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (the change of an existing topic, None if it is as declared or refused, and the refusals)."""
+    """Return (change of an existing topic, refusals of that change).
+
+    The change is None if the topic is as declared, or if the change is refused.
+    """
     config = {key: value for key, value in (topic.get("config") or {}).items() if key not in THROTTLES}
     before = {key: value for key, value in found.dynamic.items() if key not in THROTTLES}
     now, then = {**cluster.defaults, **before}, {**cluster.defaults, **config}
@@ -294,6 +300,6 @@ def lines(partitions: int, factor: int, config: Mapping[str, str]) -> tuple[str,
 
 
 def described(found: Found) -> tuple[str, ...]:
-    """Return an existing topic as lines, as the `before` of a change."""
+    """Return an existing topic as lines for a diff: numbers of partitions and replicas, and its own settings."""
     factor = max((len(replicas) for replicas in found.replicas), default=0)
     return lines(len(found.replicas), factor, found.dynamic)

@@ -80,7 +80,10 @@ def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
 
 
 def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of users that all their entries declare absent, without naming a mechanism."""
+    """Return the names of users that are declared absent as a whole.
+
+    All their entries are absent, and none of them names a mechanism, since such an entry deletes only one password.
+    """
     there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
 

@@ -116,7 +116,7 @@ def failed(error: BaseException) -> AdminError:
 
 
 def refused(text: str) -> AdminError:
-    """Return the AdminError for the text of a broker's error, as NotAllowed if the user has no right."""
+    """Return the AdminError for the text of a broker's error; a NotAllowed if the user has no right."""
     if re.search(r"AUTHORIZATION_FAILED|AuthorizationFailedError", text):
         return NotAllowed(f"authorization: {text}; use a super user, or a user with the ACL")
     return AdminError(text)

@@ -66,7 +66,10 @@ def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) ->
 
 
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
-    """Set the offsets {group: {(topic, partition): offset}} of groups without members; return {group: failure}."""
+    """Set the offsets of groups without members; return {group: why it failed}.
+
+    `wanted` is {group: {(topic, partition): offset}}.
+    """
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
     futures = []

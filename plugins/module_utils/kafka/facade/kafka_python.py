@@ -124,7 +124,7 @@ class KafkaPython:
         return bounded(seconds, lambda: manager.run(*send), type(request).__name__)
 
     def close(self) -> None:
-        """Close the connections. Raises AdminError if that fails or takes too long."""
+        """Close the connections. Raises AdminError if that fails or takes longer than ASK seconds."""
         bounded(ASK, self.client.close, "the end of a connection")
 
 

@@ -99,7 +99,10 @@ def sizes(admin: Admin, topic: str) -> list[dict[str, Any]]:
 
 
 def sizes_of(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one dict for each log dir of each broker, with the bytes in it; `answers` are kafka-python's."""
+    """Return one dict for each log dir of each broker: bytes, number of partitions, and free bytes.
+
+    `answers` are the brokers' answers, as kafka-python returns them.
+    """
     found = []
     for answered in answers:
         for folder in answered["log_dirs"]:

@@ -246,6 +246,6 @@ def in_batches(
 
 
 def times(admin: Admin, validate_only: bool = False) -> dict[str, float]:
-    """Return the timeouts of a request in seconds: the client's, and the broker's, which is a little shorter."""
+    """Return the timeouts of a request in seconds: that of the client, and a shorter one of the broker."""
     timeout = ASK if validate_only else admin.patience
     return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}
