@@ -90,7 +90,7 @@ def runtime_variables(variable_manager: Any, host: str) -> set[str]:
 
 
 def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None:
-    """Add variables that override all others, as `-e` does, to Ansible's variable manager."""
+    """Add the variables `extra`, which override all others as `-e` does, to Ansible's variable manager."""
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
@@ -254,9 +254,9 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
         return result
 
     def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
-        """Tell whether the module can run in a fork of this process.
+        """Tell whether the module can run in a fork of this process; `variables` are those of the task.
 
-        It can if the connection is local, with this Python, without become, async and a changed environment.
+        The connection must be local, with the Python of this process, without become, async and a changed environment.
         """
         host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
         python = self._templar.template(host.get("ansible_python_interpreter"))

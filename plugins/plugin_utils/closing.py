@@ -118,7 +118,7 @@ class Closing:
     def line(self, check_mode: bool, failed: Iterable[str] = ()) -> str:
         """Return the last line of the run, or '' if no task of this project could have changed anything.
 
-        `failed` are the names of the failed hosts.
+        With `check_mode` the line reports what a run would have changed. `failed` are the names of the failed hosts.
         """
         if not self.may_change:
             return ""

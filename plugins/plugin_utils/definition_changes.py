@@ -70,10 +70,11 @@ def known_versions(product: str) -> list[str]:
 
 
 def changes(before: Sections, after: Sections, sections: Iterable[str] = ()) -> list[Change]:
-    """Return the differences between two versions of a product, by section and property name.
+    """Return the differences between two versions of a product, sorted by property name in each section.
 
-    `sections` are the sections to compare, by default all of `after`. A removed and a new property count as one renamed
-    property if their specs are equal and their names similar.
+    `before` and `after` are {section: {property: spec}} of the versions. `sections` are the sections to compare, by
+    default all of `after`. A removed and a new property count as one renamed property if their specs are equal and
+    their names similar.
     """
     found = []
     for section in sections or after:

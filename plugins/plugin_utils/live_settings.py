@@ -40,6 +40,9 @@ def live_settings(
 
 
 def start_settings(properties: Mapping[str, Any], heap: Any) -> dict[str, Any]:
-    """Return the settings of a broker's file that it reads only at its start: a change of these needs a restart."""
+    """Return {name: value} of the settings in a broker's file that need a restart if they change.
+
+    These are all in `properties` (the file's settings) that a running broker cannot take; `heap` is its heap size.
+    """
     live = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
     return {str(name): value for name, value in properties.items() if str(name) not in live}

@@ -101,9 +101,9 @@ def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
 
 
 def lets_in(wanted: Rules, port: int, source: str, closed: bool = False) -> bool:
-    """Tell whether the firewall answers (accepts or resets) a connection from `source` to `port`.
+    """Tell whether the firewall rules `wanted` answer (accept or reset) a connection from `source` to `port`.
 
-    It answers if a rule of the port contains the source, or if the port has no rule and the host is not `closed`.
+    They answer if a rule of the port contains the source, or if the port has no rule and the host is not `closed`.
     Malformed sources in rules match nothing.
     """
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]

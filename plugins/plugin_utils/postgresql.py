@@ -90,7 +90,7 @@ def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
 
 
 def network(source: Any) -> IPv4Network | IPv6Network:
-    """Return an address or subnet, given as text, as an IP network.
+    """Return `source`, the text of an address or subnet, as an IP network.
 
     Raises ValueError if the text is neither, or if it names a zone (fe80::1%eth0), which differs on each host.
     """
@@ -101,7 +101,7 @@ def network(source: Any) -> IPv4Network | IPv6Network:
 
 
 def is_owner(user: User) -> bool:
-    """Tell whether an entry of postgresql_users has `owner` set to true; the value may be a bool or a text as 'yes'."""
+    """Tell whether this entry of postgresql_users has `owner` set to true, as a bool or as a text such as 'yes'."""
     return bool(boolean(user.get("owner") or False, strict=False))
 
 
@@ -113,8 +113,8 @@ def quoted(name: str) -> str:
 def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
     """Return the SCRAM-SHA-256 hash of a password as PostgreSQL stores it (RFC 5802).
 
-    The client computes it, so that the password itself is never sent to the server. `rounds` is the number of
-    iterations.
+    This code, not the server, computes the hash, so that the password itself is never sent to the server. `salt` is
+    random for a new hash, `rounds` is the number of iterations.
     """
     prepared = password if password.isascii() else unicodedata.normalize("NFKC", password)
     salted = hashlib.pbkdf2_hmac("sha256", prepared.encode(), salt, rounds)

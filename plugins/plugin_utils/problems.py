@@ -76,7 +76,7 @@ class ProblemKind:
     ) -> Problem:
         """Return a problem of this kind that replaces `problem`.
 
-        It takes over the place, value and details of `problem`, unless other ones are passed.
+        Place, value and details come from `problem`, except for those passed as arguments.
         """
         return self.problem(
             problem.hosts if hosts is None else hosts,
@@ -99,7 +99,8 @@ class ProblemKind:
     ) -> Problem:
         """Return a problem of this kind; `details` fill the placeholders of its message and advice.
 
-        `warning` overrides that of the kind. Raises KeyError if the detail for a placeholder is missing.
+        `group` is the group that sets the value, if known. `warning` overrides the setting of the kind. Raises KeyError
+        if the detail for a placeholder is missing.
         """
         texts = {name: _joined(detail) for name, detail in details.items()}
         return Problem(

@@ -92,7 +92,7 @@ def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgr
 
 
 def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence[str]) -> Upgrade:
-    """Return the upgrade of these hosts to the version `after`, with the properties that change."""
+    """Return the Upgrade of these hosts from the version `before` of a product to the version `after`."""
     then, now = sections_of(product, before), sections_of(product, after)
     if then is None or now is None:
         unknown = tuple(version for version, known in ((before, then), (after, now)) if known is None)
@@ -145,7 +145,7 @@ def own_settings(product: str) -> frozenset[str]:
 
 
 def lines(found: Sequence[Upgrade], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the text to print, as lines: a headline for each upgrade, and the properties that change.
+    """Return the lines to print for the upgrades `found`: a headline for each, and the properties that change.
 
     `groups` is {group: hosts}.
     """
@@ -212,7 +212,7 @@ def _wrapped(head: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def rows(found: Sequence[Upgrade]) -> list[dict[str, Any]]:
-    """Return the upgrades as dicts for JSON; `changes` of a property is false if the change has no effect here."""
+    """Return the upgrades `found` as dicts for JSON; `changes` of a property is false if it has no effect here."""
     return [
         {
             "product": item.product,

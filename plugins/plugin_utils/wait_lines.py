@@ -32,7 +32,7 @@ def printer(task: Any, variables: Mapping[str, Any] | None) -> Printer:
 def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line: Printer) -> dict[str, Any]:
     """Call a module that waits until its wait is over, in calls of INTERVAL seconds; return the last result.
 
-    A module cannot print while it runs, so this function prints after each call what the module waits for. `ask` calls
+    A module cannot print while it runs, so after each call `print_line` prints what the module waits for. `ask` calls
     the module with extra options. The result has `changed` set if any call changed something.
     """
     started, changed = time.monotonic(), False
@@ -47,7 +47,7 @@ def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line
 
 @contextmanager
 def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
-    """Print `what` and the elapsed seconds every INTERVAL seconds while the block runs.
+    """Print `what` and the elapsed seconds, with `print_line`, every INTERVAL seconds while the block runs.
 
     Used for modules that do not report what they wait for.
     """

@@ -66,7 +66,7 @@ ADMIN_LISTENER_CHANGED_NEW = ADMIN_LISTENER_CHANGED.variant(
 def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
     """Yield a problem for each admin listener whose port changes, unless another broker has the listener already.
 
-    A restart of one broker asks all brokers, and one broker that has the listener can answer.
+    A restart of one broker queries all brokers through an admin listener; one broker that has the listener is enough.
     """
     installed = probes[broker.name]["listeners"]
     for listener in broker.listeners if installed else ():

@@ -165,7 +165,10 @@ def _causes(found: Sequence[Problem], standing: Standing, model: Model, files: S
 def _without_effects(
     found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[UnreadFile]
 ) -> list[Problem]:
-    """Return the problems in `found` that do not follow from others, each at the variable that the site sets."""
+    """Return the problems in `found` that do not follow from others, each at the variable that the site sets.
+
+    `files` are the files of variables that Ansible does not read, which explain missing variables.
+    """
     standing = Standing(reader.raw)
     found = with_observers(found, standing, model)
     causes = _causes(found, standing, model, files)
@@ -234,7 +237,10 @@ def _is_explained_by_type(problem: Problem, mistyped: Sequence[Problem]) -> bool
 
 
 def _fails_like_dependency(problem: Problem, found: Sequence[Problem], standing: Standing) -> bool:
-    """Tell whether a variable cannot be computed only because a variable that it uses fails with the same error."""
+    """Tell whether a variable cannot be computed only because a variable that it uses fails with the same error.
+
+    `found` are all problems, `standing` knows which variables a variable uses.
+    """
     return problem.code == NOT_COMPUTED.code and any(
         other.code == NOT_COMPUTED.code
         and other.details["error"] == problem.details["error"]

@@ -54,10 +54,10 @@ class Row:
 
 
 def survival(layout: Layout) -> list[Row]:
-    """Return a Row for each failure: of a server, rack, datacenter or network, of two servers, and of a link.
+    """Return a Row for each failure: of a server, rack, datacenter or network, and of two servers.
 
-    A datacenter that is cut off is judged from the side of the other datacenters. Raises ValueError if Kafka could not
-    create a topic with this replication factor.
+    A datacenter that is cut off is a failure too, and is judged from the side of the other datacenters. Raises
+    ValueError if Kafka could not create a topic with the replication factor of the layout.
     """
     outcome, names = _Outcome(layout), layout.names
     shapes = {name: _shape(layout, name) for name in names}
@@ -107,7 +107,10 @@ class _Outcome:
         self.quorums: dict[frozenset[str], tuple[bool, bool]] = {}
 
     def of(self, failure: str, kind: str, lost: frozenset[str], shape: tuple[tuple[str, str, str], ...] = ()) -> Row:
-        """Return the Row for losing the servers `lost` for good, or for being cut off from them (kind "cut")."""
+        """Return the Row for losing the servers `lost` for good, or for being cut off from them (kind "cut").
+
+        `failure` is the name to print; `kind` and `shape` are fields of the Row.
+        """
         replicas_lost, has_quorum, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
         replicas_out = self._most(lost | self._without_session(lost)) if has_quorum else replicas_lost
         replicas_left = self.layout.replication_factor - replicas_out
@@ -146,8 +149,8 @@ def _networks(layout: Layout) -> Iterator[Row]:
     """Yield the Row for losing the client network, and for losing the replication network, on all hosts.
 
     Clients reach brokers over the client network. Over the replication network followers fetch, and leaders ask the
-    controller to shrink an ISR. Without it, even with a min ISR of 1, only partitions led by the controller accept
-    writes.
+    controller to shrink an ISR. Without that network, even with a min ISR of 1, only partitions led by the controller
+    accept writes.
     """
     for network, serves, writable in (
         ("client", True, False),

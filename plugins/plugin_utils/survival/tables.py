@@ -15,7 +15,7 @@ HEADLINE = ("what fails", "quorum", "writable", "zero loss", "who acts")
 
 
 def text_table(layout_name: str, rows: Sequence[Row]) -> str:
-    """Return the table of failures as text for a terminal, below the name of the layout.
+    """Return the table of failures as text for a terminal, below the name of the layout; `rows` is from `survival`.
 
     Pairs of servers with one outcome share a line if they have something in common that no other pair has.
     """
@@ -25,9 +25,9 @@ def text_table(layout_name: str, rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | None = None) -> str:
-    """Return the table of failures as Markdown.
+    """Return the table of failures as Markdown; `rows` is the result of `survival`.
 
-    `seen` adds a column: it returns what was observed in tests of the failures of a line.
+    `seen` adds a column: called with the rows of a line, it returns the text of what tests observed for these failures.
     """
     headline = (*HEADLINE, "seen") if seen else HEADLINE
     cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
