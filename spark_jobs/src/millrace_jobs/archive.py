@@ -42,7 +42,7 @@ class Archive:
 
     Files of a batch are written to a folder beside the data, then moved into place under names with their offsets; the
     positions in `_positions` are written last. A kill in between leaves files of one batch, which begins at the
-    positions; the next start removes these files. It refuses any other file beyond the positions.
+    positions: the next start removes these files, and refuses to start if there are other files beyond the positions.
     """
 
     query: str
@@ -57,11 +57,12 @@ class Archive:
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
 
     def check(self, rows: DataFrame) -> None:
-        """Return if `rows` can be stored, and if the directory fits the checkpoint and the current topics.
+        """Check that `rows` can be stored, and that the directory fits the checkpoint and the current topics.
 
         Raises:
             JobError: a column is missing in `rows`; the directory cannot be written; another process writes the same
-                topics to it; a topic was deleted and recreated; or the directory was emptied or restored from a backup.
+                topics to the directory; a topic was deleted and recreated; or the directory was emptied or restored
+                from a backup.
         """
         missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
         if missing:

@@ -20,10 +20,11 @@ _FILE = "began-with"
 
 
 def check(config: Config, checkpoint: str, query: str) -> None:
-    """Return if the query may continue with its checkpoint, and store the current topic ids and parameters in it.
+    """Check that the query may continue with its checkpoint, and store the current topic ids and parameters in it.
 
     The ids of the topics must be those with which the checkpoint began; for a job with state its parameters must be
-    too. Values that the checkpoint does not have, as after an older release, are not checked. `query` is for messages.
+    too. Values that the checkpoint does not contain, as after an older release, are not checked. `query` is for
+    messages.
 
     Raises:
         JobError: a topic was deleted and recreated, or a parameter of a job with state has changed.

@@ -85,11 +85,11 @@ def valid_rows(decoded: DataFrame, contract: Contract) -> DataFrame:
 
 
 def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
-    """Return the records that `decode` rejected as records for the dead-letter topic: key, value and headers.
+    """Return the key, value and headers with which rejected records are sent to the dead-letter topic.
 
-    Added headers contain the reason, the job, and topic, partition and offset of the record. Since a record that is too
-    large for the producer would stop the job, the value is cut to `contract.max_bytes` bytes and the key to 20 kB, and
-    original headers are dropped if they exceed 20 kB.
+    `decoded` is the result of `decode`. Added headers contain the reason, the job, and topic, partition and offset of
+    the record. Since a record that is too large for the producer would stop the job, the value is cut to
+    `contract.max_bytes` bytes and the key to 20 kB, and the original headers are dropped if they exceed 20 kB.
     """
     added: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
@@ -201,10 +201,10 @@ def _reason(contract: Contract, schema: StructType) -> Column:
 
 
 def _nothing_follows(text: Column) -> Column:
-    """Tell whether nothing follows the JSON object at the start of a text: Spark's reader stops after the object.
+    """Tell whether nothing follows the JSON object at the start of a text; Spark's own reader ignores the rest.
 
-    The text is parsed as a list, with both kinds of closing brackets, since the rest may close one of them; the list
-    must have one item.
+    The text is parsed as the inside of a list and as the inside of an object, since the rest may close one kind of
+    bracket. Nothing follows if both can be parsed and the list has one item.
     """
     listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), "array<struct<>>")
     named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), "map<string,struct<>>")

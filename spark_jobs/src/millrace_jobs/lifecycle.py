@@ -121,7 +121,7 @@ def _end(query: StreamingQuery) -> None:
 
 
 def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the query is between two batches; at full load this is just after the next batch has begun.
+    """Wait until the running batch has ended; at full load this is just after the next batch has begun.
 
     Return at once if the query has ended, and after 5 seconds in which it only waits for brokers to report offsets.
     """

@@ -81,7 +81,7 @@ class KafkaSource:
         return () if self.contract.topic else (self._key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield a line, `KEY: what is wrong; what to do`, for each key of `data` that another key excludes."""
+        """Yield a line, `KEY: what is wrong; what to do`, for keys of `data` that exclude each other."""
         yield from _either(self.name, data)
         on_files = self.files and f"{self.name}_directory" in data
         wrong_limit, right_limit, kind = (

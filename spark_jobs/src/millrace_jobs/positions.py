@@ -86,7 +86,7 @@ def unapplied(
 
 
 def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
-    """Return if the sink holds all records of the batches that the checkpoint has finished.
+    """Check that the sink holds all records of the batches that the checkpoint has finished.
 
     `applied` is {(topic, partition): offset up to which the sink holds records}; `sink` is database or archive.
 

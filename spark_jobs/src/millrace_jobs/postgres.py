@@ -32,7 +32,7 @@ _STAGED = sql.Identifier("staged")
 
 
 class Moved(Exception):
-    """The stored offsets of a query have changed since they were read: another process has written its records."""
+    """Raised if the stored offsets of a query changed since they were read: another process has written its records."""
 
 
 # A lost host is detected after half a minute, also in the middle of a COPY or a COMMIT.
@@ -89,7 +89,7 @@ def applied(connection: Connection, query: str) -> dict[Place, int]:
 
 
 def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -> None:
-    """Return if the records that the query has stored came from the topic with the id `topic_id`.
+    """Check that the records that the query has stored came from the topic with the id `topic_id`.
 
     Raises:
         JobError: the topic was deleted and recreated, so its new records would be skipped as already stored.

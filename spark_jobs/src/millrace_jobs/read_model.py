@@ -30,8 +30,8 @@ _LOG = logging.getLogger(__name__)
 class ReadModel:
     """A query that maintains a PostgreSQL table; Spark calls the object for each batch (foreachBatch).
 
-    Dead letters are sent before the transaction. After a kill between the two they are sent again, with the same offset
-    in their headers, but counted once.
+    Dead letters are sent before the transaction. After a kill between both they are sent again, with the same offset in
+    their headers, but the database counts them once.
     """
 
     query: str
@@ -49,7 +49,7 @@ class ReadModel:
     _connection: postgres.Connection | None = None
 
     def check(self, stopping: Event) -> None:
-        """Return if the query may continue with this database; wait while the database does not answer.
+        """Check that the query may continue with this database; wait while the database does not answer.
 
         Raises:
             Stopped: the database does not answer, and `stopping` was set.

@@ -43,7 +43,7 @@ class Move:
 
     @property
     def left_out(self) -> int:
-        """The number of records between the present checkpoint and the new start, which would never be read."""
+        """The number of records that would never be read: those from `current` to `begin`."""
         return 0 if self.current is None else max(0, self.begin - self.current)
 
 

@@ -29,8 +29,8 @@ DEAD = "dead "  # prefix of the metric in a query's progress that counts dead le
 class Running:
     """A query that was started.
 
-    `failure` holds the JobError that a batch raised, which Spark wraps in errors of its own; it is empty before. `dead`
-    is {reason: number of dead letters}, for outputs other than topics.
+    If a batch raises a JobError, `failure` contains it, because Spark wraps it in errors of its own. `dead` is {reason:
+    number of dead letters}, for outputs other than topics.
     """
 
     query: StreamingQuery
@@ -41,13 +41,13 @@ class Running:
 def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | None = None) -> list[Running]:
     """Start one query for each output of the job; return the queries.
 
-    If there are several outputs, each query has its checkpoint in a folder with the name of the output. Waits of the
-    start end when `stopping` is set, waits inside batches when `ending` is set (default: `stopping`).
+    If there are several outputs, each query has its checkpoint in a folder with the name of the output. `stopping` ends
+    waits during the start; `ending` (default: `stopping`) ends waits inside batches.
 
     Raises:
         Stopped: `stopping` was set while the start waited.
-        JobError: rows do not fit the contract of an output, a checkpoint, database or archive does not fit the topics
-            or each other, or a real-time job has too few task slots.
+        JobError: rows do not fit the contract of an output; a checkpoint, database or archive belongs to other topics
+            or offsets; or a real-time job has too few task slots.
     """
     job = JOBS[config.job]
     if config.real_time:

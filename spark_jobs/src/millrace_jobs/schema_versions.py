@@ -70,7 +70,7 @@ def migrate(connection: psycopg.Connection, model: str) -> list[str]:
 
 
 def check(connection: psycopg.Connection, model: str) -> None:
-    """Return if the database has exactly the versions of `model` that this wheel has.
+    """Check that the database has exactly the versions of `model` that this wheel has.
 
     Raises:
         JobError: a version is missing in the database, unknown to this wheel, or was applied with another text.
@@ -83,7 +83,7 @@ def check(connection: psycopg.Connection, model: str) -> None:
 
 
 def missing_versions(connection: psycopg.Connection, model: str) -> list[str]:
-    """Return the versions of `model` that the database does not have, such as `orders 1`; write nothing.
+    """Return the versions of `model` that are not applied in the database, such as `orders 1`; write nothing.
 
     Raises:
         JobError: the database has a version that this wheel does not know, or one that was applied with another text.

@@ -17,7 +17,7 @@ from millrace_jobs.topics import topic_id
 
 
 def check(config: Config, starts: Mapping[Place, int]) -> None:
-    """Return if every database and archive that the job writes would accept a fresh checkpoint with these starts.
+    """Check that every database and archive of the job would accept a fresh checkpoint with these starts.
 
     `starts` is {(topic, partition): first offset to read}. A sink accepts a start that is not after its stored offset.
 

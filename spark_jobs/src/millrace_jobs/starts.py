@@ -22,7 +22,7 @@ Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's 
 
 
 def milliseconds(moment: str) -> int:
-    """Return a time as milliseconds since 1970 (UTC); `moment` is ISO 8601 with a zone: 2026-01-31T12:00:00Z."""
+    """Return a time in milliseconds since 1970 (UTC); `moment` is ISO 8601 text with a zone: 2026-01-31T12:00:00Z."""
     return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
 
 
@@ -61,9 +61,9 @@ def stored_start(checkpoint: str, source: Input) -> str | None:
 
 
 def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
-    """Write start offsets into a new checkpoint; they override the start in the configuration of the query.
+    """Write start offsets, {topic: {partition: offset}}, into a new checkpoint, for the first start of its query.
 
-    `offsets` is {topic: {partition: offset}}.
+    They override the start in the configuration.
     """
     for topic in source.topics:  # one file for each topic, so that their order in the configuration does not matter
         file = _file(checkpoint, topic.name)

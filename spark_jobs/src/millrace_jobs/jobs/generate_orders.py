@@ -20,7 +20,7 @@ _OPEN = 50  # orders that are open at the same time: their events are interleave
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `customers` determine the events, `events` is their number, `events_per_second` the rate."""
+    """`seed` and `customers` (their number) determine the events; `events` is how many are sent, 0 without end."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)

@@ -22,7 +22,7 @@ _LATEST = 600  # seconds
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `sensors` (their number) determine the readings, `events` is the number of readings."""
+    """`seed` and `sensors` (their number) determine the readings; `events` is how many are sent, 0 without end."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)

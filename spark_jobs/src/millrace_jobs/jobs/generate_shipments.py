@@ -22,7 +22,7 @@ _SLOWEST = 3600  # seconds between an order's end and its last shipment
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `customers` must be those of generate_orders; `events` is the number of shipments."""
+    """`seed` and `customers` must be those of generate_orders; `events` is how many are sent, 0 without end."""
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=25)

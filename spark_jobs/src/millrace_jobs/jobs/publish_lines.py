@@ -26,7 +26,7 @@ def stamp(records: DataFrame) -> DataFrame:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the lines of files with the headers to send. Each is sent at least once: a killed batch is sent again."""
+    """Return the lines with the header `sent_at`; a batch that was killed sends its lines again (at least once)."""
     return stamp(input.select("key", F.col("value").cast(T.StringType()).alias("line")))
 
 
