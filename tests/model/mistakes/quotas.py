@@ -41,7 +41,5 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake("PRUNE_SCOPE", f"{PRUNE}.topics", "as orders-*", variables=prune(topics=["*"], max_deletes=20)),
     Mistake("PRUNE_LIMIT", f"{PRUNE}.max_deletes", "as 20", variables=prune(topics=["orders-*"])),
-    Mistake(
-        "PRUNE_PROTECTED", f"{PRUNE}.acls", "longer prefix", variables=prune(acls=["User:ad*"], max_deletes=20)
-    ),
+    Mistake("PRUNE_PROTECTED", f"{PRUNE}.acls", "longer prefix", variables=prune(acls=["User:ad*"], max_deletes=20)),
 )
