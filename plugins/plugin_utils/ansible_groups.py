@@ -1,4 +1,4 @@
-"""Reads which Ansible groups a host is in and which variables these set, in their order of precedence."""
+"""Reads the Ansible groups of a host and the variables that each group sets, in the order of their precedence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 
 
 def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
-    """Return what each group of the inventory sets, as layers with the lowest precedence first.
+    """Return the variables that each group of the inventory sets, as Layers with the lowest precedence first.
 
-    Each group has two layers: its vars in the hosts file, and its group_vars. The group_vars of any group override the
-    hosts file of every group. `hostvars` and `loader` are Ansible's HostVars and DataLoader.
+    A group has two Layers: one for its `vars` in the hosts file, one for its files in group_vars. The group_vars of
+    every group override the hosts file of all groups. `hostvars` and `loader` are Ansible's HostVars and DataLoader.
     """
     inventory, layers = hostvars._inventory, list[Layer]()
     groups = by_precedence(group for group in inventory.groups.values() if group.name != "ungrouped")
@@ -34,10 +34,10 @@ def groups_of(hostvars: Any, host: str) -> list[str]:
 
 
 def unrelated_groups_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
-    """Return pairs (overridden group, overriding group) of a host's groups of which neither contains the other.
+    """Return pairs of a host's groups that neither contains the other: (overridden group, overriding group).
 
-    Pairs whose ansible_group_priority differs are skipped: with this variable the site itself decides which group
-    overrides. `hostvars` is Ansible's HostVars.
+    Pairs whose groups have different values of ansible_group_priority are left out: this variable is the site's own
+    decision which group overrides. `hostvars` is Ansible's HostVars.
     """
     groups = [
         group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")

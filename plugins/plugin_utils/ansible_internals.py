@@ -45,7 +45,7 @@ keep_bytecode()  # here, because little of this collection is imported earlier
 
 
 def written_in(text: str) -> str | None:
-    """Return the path of the inventory file that contains a text; None if it was computed or passed with -e."""
+    """Return the path of the inventory file that contains a text; None if the text was computed or passed with -e."""
     return written_at(text)[0]
 
 
@@ -56,7 +56,7 @@ def written_at(value: Any) -> tuple[str | None, int | None, int | None]:
 
 
 def as_text(value: float) -> str:
-    """Return a number as text; the text keeps Ansible's tag that records the file and line of the number."""
+    """Return a number as text; Ansible's tag on the number, which records its file and line, is copied to the text."""
     text: str = AnsibleTagHelper.tag_copy(value, str(value))
     return text
 
@@ -84,13 +84,19 @@ def by_precedence(groups: Iterable[Any]) -> list[Any]:
 
 
 def runtime_variables(variable_manager: Any, host: str) -> set[str]:
-    """Return the names of the variables that earlier tasks of this run registered or set for a host."""
+    """Return the names of the variables of a host that earlier tasks of this run registered or set with set_fact.
+
+    `variable_manager` is Ansible's VariableManager.
+    """
     caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
     return {name for cache in caches for name in cache.get(host, ())}
 
 
 def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None:
-    """Add the variables `extra`, which override all others as `-e` does, to Ansible's variable manager."""
+    """Add `extra`, {name: value}, to Ansible's variable manager as if the variables were passed with -e.
+
+    They then override all other variables.
+    """
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
@@ -183,9 +189,10 @@ def environment(basedir: str) -> Any:
 
 
 def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) -> Templar:
-    """Return an Ansible Templar that renders texts with the variables of one host.
+    """Return an Ansible Templar that renders texts with `variables`, {name: value} of one host.
 
-    With `once` it computes each variable only at its first use. `loader` is Ansible's DataLoader.
+    With `once`, the Templar computes each variable only at its first use and keeps the value. `loader` is Ansible's
+    DataLoader.
     """
     templar = Templar(loader=loader, variables=variables)
     templar._engine._environment = environment(loader.get_basedir())
@@ -195,14 +202,18 @@ def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) ->
 
 
 def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a mapping in which `more` overrides `variables`; variables that were already computed stay computed."""
+    """Return a mapping of both arguments, in which `more` overrides `variables`.
+
+    Values of `variables` that Ansible has already computed are not computed again.
+    """
     return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it is only read
 
 
 class OnceForEachTask:
-    """Base class of an action plugin that computes each variable once per task, for all options of the task.
+    """Base class of an action plugin that computes each variable only once for all options of a task.
 
-    Ansible itself computes a variable, and all variables that it uses, again in each option that names it.
+    Without this class, Ansible computes a variable, and each variable that it uses, again for every option that names
+    it.
     """
 
     @classmethod
@@ -227,10 +238,10 @@ def _compute_once(engine: Any) -> Any:
 
 
 class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
-    """Base class of an action that runs its module in a fork of this process instead of a new Python process.
+    """Base class of an action plugin that runs its module in a fork of Ansible's process, which saves a Python start.
 
-    It does so if the connection is local and the host's Python is the Python of this process. The fork has Ansible
-    loaded, so no module package is built. In all other cases the module runs as usual.
+    It forks only if the connection is local and the host's Python is the Python of this process. The fork has Ansible
+    loaded, so no module package is built. In all other cases Ansible runs the module as usual.
     """
 
     _supports_async = True
@@ -241,9 +252,9 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
         return result | self.module(self._task.args, task_vars or {})
 
     def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Run the module that has the name of this action with these options, and return its result.
+        """Run the module that has the name of this action plugin, and return the module's result.
 
-        `variables` are the variables of the task.
+        `options` are the module's arguments, `variables` are {name: value} of the task's variables.
         """
         if self._would_run_here(variables):
             return self._run_here(dict(options), variables)
@@ -280,9 +291,10 @@ PROFILE = "legacy"
 
 
 def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
-    """Run the module with this full Python name and print its JSON result, in a process that ends afterwards.
+    """Run a module of this collection and print its JSON result; call this only in a process that ends afterwards.
 
-    `options` are the module's arguments, `folder` is its working directory. Warnings are in the result, not printed.
+    `name` is the module's full Python name, `options` are its arguments, `folder` is its working directory. Warnings
+    are a part of the JSON result.
     """
     os.chdir(folder)
     _internal.is_controller = False
@@ -293,9 +305,9 @@ def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None
 
 @cache
 def find_collections() -> None:
-    """Enable templates to find plugins by their full names outside a run, as Ansible's command line does.
+    """Enable templates to find plugins by their full names in a program that is not one of Ansible's commands.
 
-    If Python imported this collection as an ordinary package before, the collection is imported again through Ansible.
+    If Python already imported this collection as an ordinary package, the collection is imported again through Ansible.
     """
     init_plugin_loader()
     packages = [

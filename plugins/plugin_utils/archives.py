@@ -21,7 +21,10 @@ READ_ERRORS = (OSError, http.client.HTTPException)
 
 
 class ArchiveError(Exception):
-    """An archive or checksum file is missing or unreadable, or the checksum differs; the text includes the advice."""
+    """Raised if an archive or checksum file is missing or unreadable, or if the checksum differs.
+
+    Its text contains what is wrong and what to do.
+    """
 
 
 def cache() -> Path:
@@ -30,23 +33,23 @@ def cache() -> Path:
 
 
 def is_url(source: str) -> bool:
-    """Tell whether a source is a URL such as https://..., and not a path."""
+    """Tell whether the text is a URL such as https://...; any other text is a path."""
     return re.match(r"^[a-z]+://", source) is not None
 
 
 def open_url(url: str) -> Any:
-    """Return the open HTTP response for a URL; the caller reads and closes it.
+    """Return the open HTTP response for a URL; the caller reads and closes the response.
 
-    Raises OSError if the server cannot be reached or reports an error.
+    Raises OSError if the server cannot be reached, does not respond for 60 s or reports an error.
     """
     return urllib.request.urlopen(url, timeout=60, context=trusting(None))
 
 
 def expected(checksum: str) -> str:
-    """Return the SHA-512 that a declared `checksum` names, as 128 lower-case hexadecimal digits.
+    """Return the SHA-512 that a declared `checksum` contains or points to, as 128 lower-case hexadecimal digits.
 
-    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if `checksum` has another form, or if its
-    file cannot be read or contains no SHA-512.
+    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if `checksum` has another form, or if the
+    file or URL cannot be read or contains no SHA-512.
     """
     algorithm, _, value = checksum.partition(":")
     if algorithm != "sha512" or not value:
@@ -68,10 +71,11 @@ def expected(checksum: str) -> str:
 
 
 def local(source: str, checksum: str) -> Path:
-    """Return the path on this machine of the archive `source`, a path or a URL, after its SHA-512 was verified.
+    """Return the path on this machine of an archive whose SHA-512 was verified.
 
-    `checksum` is 128 lower-case hexadecimal digits. A URL is downloaded once, into the cache. Raises ArchiveError if
-    the file is missing, the download fails or the SHA-512 differs; a download that differs is deleted.
+    `source` is the path or URL of the archive; a URL is downloaded once, into `cache()`. `checksum` is 128 lower-case
+    hexadecimal digits. Raises ArchiveError if the file is missing, the download fails or the SHA-512 differs; in the
+    last case a downloaded file is deleted.
     """
     if is_url(source):
         path = cache() / f"{checksum[:16]}-{source.rsplit('/', 1)[-1]}"
@@ -111,7 +115,10 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
 
 
 def fetch(url: str, path: Path) -> None:
-    """Download `url` to `path`, completely or not at all. Raises ArchiveError if the download fails."""
+    """Download `url` to the file `path`, which exists only after a complete download.
+
+    Raises ArchiveError if the download fails.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:

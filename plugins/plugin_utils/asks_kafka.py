@@ -16,4 +16,7 @@ for _name in LIBRARIES:
 
 
 class AsksKafka(RunsHere):
-    """Base class of an action whose module queries a Kafka cluster; it runs in a fork of this process (RunsHere)."""
+    """Base class of an action plugin whose module queries a Kafka cluster.
+
+    With a local connection the module runs in a fork of Ansible's process, which has the Kafka libraries loaded.
+    """

@@ -1,6 +1,6 @@
-"""Stores the bytecode of this collection's files: Ansible's importer compiles them at each start.
+"""Makes Python store the bytecode of this collection's files; Ansible's importer compiles them at each start.
 
-Uses private API of Ansible; tests/unit/test_bytecode.py fails if Ansible changes it.
+Uses private API of Ansible; tests/unit/test_bytecode.py fails if Ansible changes that API.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ COLLECTION = "ansible_collections.millrace.kafka"
 
 
 def keep_bytecode() -> None:
-    """Make Python store the bytecode of this collection's files that are imported from now on, and reuse it.
+    """Make Python store and reuse the bytecode of all files of this collection that it imports after this call.
 
-    Ansible's importer otherwise compiles each file at each start. If bytecode cannot be stored or is damaged, for
-    example because the disk was full, the file is still compiled at each start.
+    If bytecode cannot be stored or is damaged, for example because the disk was full, Python compiles the file at each
+    start.
     """
     loader = _collection_finder._AnsibleCollectionPkgLoaderBase
     original = loader.get_code

@@ -1,4 +1,4 @@
-"""Builds the last line of a run, which counts the changes that the results of its tasks report."""
+"""Builds the last line that a run prints: the number of changes that its tasks report."""
 
 from __future__ import annotations
 
@@ -65,9 +65,10 @@ class Closing:
         self.other_changes = 0
 
     def note(self, action: str, host: str, result: Mapping[str, Any]) -> None:
-        """Count the changes that one task reports in its `result`; `action` is the full name of its module.
+        """Count the changes that one task on one host reports; `result` is the task's result.
 
-        Tasks with modules of other collections are counted together, as "other tasks".
+        `action` is the full name of the task's module. All changed tasks with modules of other collections have one
+        common counter, "other tasks".
         """
         self.may_change = self.may_change or (action in MAY_CHANGE and READ_RESULTS.get(action) not in result)
         changes = [str(change) for change in result.get("changes") or ()]
@@ -88,7 +89,7 @@ class Closing:
             self.other_changes += 1
 
     def count_host_change(self, change: str, host: str) -> None:
-        """Count one change that the module host_state reports, such as `restart kafka.service` or `file /etc/hosts`."""
+        """Count one change on a host; `change` is a text of the module host_state, such as `restart kafka.service`."""
         verb, _, target = change.partition(" ")
         if verb in UNITS:
             self.units.setdefault((UNITS[verb], target.removesuffix(".service")), []).append(host)
@@ -96,10 +97,10 @@ class Closing:
             self.count("firewall" if target.startswith("table ") else COUNTED.get(verb, "change"), 1)
 
     def count_cluster_changes(self, changes: Iterable[str], result: Mapping[str, Any]) -> None:
-        """Count the changes of a cluster by kind; each change is a text such as `create topic a: + 3 partitions`.
+        """Count the changes of a Kafka cluster by kind; `changes` are texts such as `create topic a: + 3 partitions`.
 
-        If `result` has the key `outcome`, the write was interrupted: then only the changes in its list `done` are
-        counted.
+        `result` is the task's result. If it has the key `outcome`, the module was interrupted while it changed the
+        cluster: then only the changes in the list `done` of `outcome` are counted.
         """
         if not result.get("changed"):
             return
@@ -118,7 +119,8 @@ class Closing:
     def line(self, check_mode: bool, failed: Iterable[str] = ()) -> str:
         """Return the last line of the run, or '' if no task of this project could have changed anything.
 
-        With `check_mode` the line reports what a run would have changed. `failed` are the names of the failed hosts.
+        With `check_mode`, the line reports what a real run would change. `failed` are the names of the hosts that
+        failed.
         """
         if not self.may_change:
             return ""

@@ -27,9 +27,11 @@ ALIKE = 0.8  # similarity of a removed and a new name above which the property w
 
 @dataclass(frozen=True)
 class Change:
-    """One difference of a property between two versions.
+    """One difference of a property between two versions of a product; `kind` decides what `before` and `after` are.
 
-    `before` and `after` are both defaults, both descriptions of valid values, or both names, depending on `kind`.
+    - renamed: the old and the new name;
+    - taken: descriptions of the values that the property accepts;
+    - removed, new, default: the default as text, '' without a default or without the property.
     """
 
     section: str
@@ -40,7 +42,10 @@ class Change:
 
 
 def sections_of(product: str, version: str) -> Sections | None:
-    """Return {section: {property: spec}} of exactly this version of a product; None if no definitions exist."""
+    """Return {section: {property: spec}} of exactly this version; None if there are no definitions of the version.
+
+    `product` is kafka or zookeeper; a section is a kind of properties, such as broker or topic.
+    """
     return _sections(definitions.FOLDER, product, version)
 
 
@@ -62,7 +67,7 @@ def _sections(folder: Path, product: str, version: str) -> Sections | None:
 
 
 def known_versions(product: str) -> list[str]:
-    """Return the versions of a product that have definitions, newest first."""
+    """Return the versions of a product (kafka or zookeeper) that have definitions, newest first."""
     file = definitions.FOLDER / f"older-{product}.json"
     older = json.loads(file.read_text(encoding="utf-8"))["older"] if file.is_file() else {}
     own = [path.stem.rpartition("-")[2] for path in definitions.FOLDER.glob(f"{product}-*.json")]
@@ -70,11 +75,11 @@ def known_versions(product: str) -> list[str]:
 
 
 def changes(before: Sections, after: Sections, sections: Iterable[str] = ()) -> list[Change]:
-    """Return the differences between two versions of a product, sorted by property name in each section.
+    """Return the differences between the properties of two versions, sorted by property name in each section.
 
-    `before` and `after` are {section: {property: spec}} of the versions. `sections` are the sections to compare, by
-    default all of `after`. A removed and a new property count as one renamed property if their specs are equal and
-    their names similar.
+    `before` and `after` are {section: {property: spec}} of the two versions. `sections` are the sections to compare, by
+    default all sections of `after`. A removed and a new property count as one renamed property if their specs are equal
+    and their names similar.
     """
     found = []
     for section in sections or after:
@@ -103,10 +108,10 @@ def _between(section: str, name: str, then: Spec, now: Spec) -> list[Change]:
 
 
 def renamed(gone: Mapping[str, Spec], came: Mapping[str, Spec]) -> dict[str, str]:
-    """Return {removed name: new name} of properties that were probably renamed; each new name occurs once.
+    """Return {removed name: new name} of the properties that were probably renamed.
 
-    `gone` and `came` are the specs, by name, of the removed and of the new properties. Renamed properties have equal
-    specs and similar names.
+    `gone` and `came` are {name: spec} of the removed and of the new properties. Renamed properties have equal specs and
+    similar names; no two removed names get the same new name.
     """
     found: dict[str, str] = {}
     for name, spec in sorted(gone.items()):
@@ -127,9 +132,9 @@ def default(spec: Spec) -> str:
 
 
 def taken(spec: Spec, other: Spec) -> str:
-    """Return a description of the values that `spec` accepts, as text for people.
+    """Return the values that the `spec` of a property accepts, as text for people.
 
-    Choices that `other`, the spec of the compared version, also has are left out.
+    `other` is the spec of the property in the version to compare with; choices that `other` also has are left out.
     """
     words = [f"{spec['type']}{span(spec)}"]
     for key in ("choices", "versions"):

@@ -46,7 +46,7 @@ INDIRECT = re.compile(r"\$\{[^}]*?:[^}]*\}")
 class Finding:
     """One error in a setting: the product has no property of this name, or rejects its value.
 
-    `shown` is the value to print; None if the value is secret.
+    `shown` is the value to print; None if the value must not be printed, since it is a secret.
     """
 
     kind: Literal["unknown", "value"]
@@ -62,7 +62,7 @@ def plain(name: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`, probably a typo of it; None if none is similar."""
+    """Return the name in `known` that is most similar to the possibly mistyped `name`; None if no name is similar."""
     return _nearest(name, tuple(known))
 
 
@@ -74,7 +74,7 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
 
 
 def rank(version: str) -> int:
-    """Return a version as one number, so that close versions have close numbers: 3.9.2 is 3009002."""
+    """Return a version as a number for comparisons: 3.9.2 becomes 3009002."""
     major, minor, patch, *_ = [int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0]
     return (major * 1000 + minor) * 1000 + patch
 
@@ -101,8 +101,8 @@ class Definitions:
     def load(cls, product: str, version: str) -> Definitions:
         """Return the definitions of a product for `version`, or for the nearest version that has definitions.
 
-        The attribute `version` of the result is the version that was found. Raises FileNotFoundError if no version has
-        definitions.
+        The attribute `version` of the result is the version whose definitions were found. Raises FileNotFoundError if
+        the product has no definitions at all.
         """
         files = {file.stem.rpartition("-")[2]: file for file in sorted(FOLDER.glob(f"{product}-*.json"))}
         if not files:
@@ -117,7 +117,7 @@ class Definitions:
     def default(self, section: str, name: str) -> Any | None:
         """Return the default of a property as bool, int, float or str; None if it has no default or is unknown.
 
-        In the section `client` (any kind of client) also None if kinds of clients have different defaults.
+        The section `client` covers all kinds of clients: there also None if kinds of clients have different defaults.
         """
         defaults = [table[name].get("default") for table in self.tables(section) if name in table] or [
             (self.spec(section, name) or {}).get("default")
@@ -142,14 +142,18 @@ class Definitions:
     # Names
 
     def tables(self, section: str) -> list[Mapping[str, Spec]]:
-        """Return the dicts {property name: spec} of a section: three for `client` (any kind of client), else one."""
+        """Return the dicts {property name: spec} of a section.
+
+        The section `client` has three dicts (producer, consumer, admin), every other section has one.
+        """
         return [self.sections[part] for part in (CLIENTS if section == "client" else (section,))]
 
     def spec(self, section: str, name: str, settings: Mapping[str, Any] | None = None) -> Spec | None:
         """Return the spec of a property; None if the product has no property of this name.
 
-        In the section `client`, the first kind of client that has the property decides: only defaults differ between
-        them. `settings` are all settings of the process; for a broker, they can define further prefixes of names.
+        In the section `client`, the spec is that of the first kind of client with this property: specs of the kinds
+        differ only in their defaults. `settings` is {name: value} of the whole process; some settings of a broker allow
+        further names, such as remote.log.storage.manager.impl.prefix.
         """
         tables = self.tables(section)
         for table in tables:
@@ -175,8 +179,8 @@ class Definitions:
     def listener_spec(self, name: str) -> Spec | None:
         """Return the spec of the property that follows `listener.name.<listener>.` in a broker's settings.
 
-        `name` may begin with a SASL mechanism, as in `plain.sasl.jaas.config`. Returns None if the broker does not read
-        it.
+        `name` is this property; it may begin with a SASL mechanism, as in `plain.sasl.jaas.config`. Returns None if the
+        broker does not read the property for a listener.
         """
         broker = self.sections["broker"]
         mechanism, _, rest = name.partition(".")
@@ -185,9 +189,10 @@ class Definitions:
         return broker.get(rest) if mechanism == mechanism.lower() and OF_MECHANISM.fullmatch(rest) else None
 
     def name_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return a finding if the product has no property of this name; None if the name is known.
+        """Return a Finding if the product has no property of this name; None if the product has it.
 
-        `value` and `settings` (all settings of the process) are used for the message.
+        `value` is only printed. `settings` is {name: value} of the whole process, and may allow further names (see
+        `spec`).
         """
         spec = self.spec(section, name, settings)
         if spec and spec.get("jvm"):
@@ -205,7 +210,8 @@ class Definitions:
     def advice(self, section: str, name: str) -> tuple[str, str | None]:
         """Return (advice, intended name) for a property name that is unknown in this section.
 
-        The intended name is the known property that was probably meant, or None.
+        The advice is a text with the spelling or place to use instead. The intended name is the known property that the
+        author probably meant, or None.
         """
         if section == "broker":
             mechanism = re.fullmatch(r"([\w-]+)\.(.+)", name)
@@ -227,9 +233,10 @@ class Definitions:
         return (f"did you mean {meant}?" if meant else f"see {self.page(section)}"), meant
 
     def listener_advice(self, prefix: str, rest: str) -> tuple[str, str | None]:
-        """Return (advice, intended name or None) for an unknown broker property that begins with `listener.name.`.
+        """Return (advice, intended name) for an unknown broker property that begins with `listener.name.`.
 
-        `prefix` is `listener.name.<listener>.` in lower case, `rest` is what follows it.
+        `prefix` is `listener.name.<listener>.` in lower case, `rest` is the text after the prefix. The intended name is
+        the known property that the author probably meant, or None.
         """
         mechanism, _, below = rest.partition(".")
         if self.listener_spec(rest):
@@ -243,9 +250,9 @@ class Definitions:
         return (f"did you mean {prefix}{meant}?" if meant else f"see {self.page('broker')}"), meant
 
     def elsewhere(self, section: str, name: str) -> str | None:
-        """Return the advice for a name that belongs to another section, such as a topic property set at a broker.
+        """Return the advice for a name that is a property of another section, such as a topic property set at a broker.
 
-        Returns None if no section has the name, or if the product is not Kafka.
+        Returns None if no other section has this name, or if the product is not Kafka.
         """
         if self.product != "kafka":
             return None
@@ -264,7 +271,7 @@ class Definitions:
 
     @cached_property
     def topic_names(self) -> dict[str, str]:
-        """{broker property: topic property} for each topic property whose default is a broker property."""
+        """{broker property: topic property} of the topic properties that have a broker property as their default."""
         return {spec["server"]: name for name, spec in self.sections["topic"].items() if "server" in spec}
 
     def page(self, section: str) -> str:
@@ -276,9 +283,9 @@ class Definitions:
     # Values
 
     def value_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
-        """Return a finding if the product rejects the value of a known property; None if it accepts the value.
+        """Return a Finding if the product rejects the value of a known property; None if it accepts the value.
 
-        `settings` are all settings of the process: some values are valid only together with others.
+        `settings` is {name: value} of the whole process: some values are valid only together with other settings.
         """
         spec = self.spec(section, name, settings) or {}
         shown = None if spec["type"] == "password" else value

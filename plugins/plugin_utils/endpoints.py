@@ -12,11 +12,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 def broker_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], certificates: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return one dict for each TLS listener of each broker whose key store is known.
+    """Return one dict for each TLS listener of the brokers on `hosts`, unless its key store is unknown.
 
-    Keys: host, broker (id), listener, inter_broker, address, port, keystore, truststore; serial, issuer and until of
-    the certificate; trusted (contents of the trust store). `certificates` is the result of the action `certificates` by
-    host.
+    - host, broker (id), listener (name), inter_broker (whether brokers use this listener), address, port;
+    - keystore, truststore: paths; truststore is '' if the listener requests no certificates from clients;
+    - serial, issuer, until (end date): of the certificate in the key store;
+    - trusted: subjects of the CAs in the trust store.
+
+    `hostvars` is {host: variables}, `certificates` is {host: its result of the action plugin `certificates`}.
     """
     endpoints = []
     for host in hosts:
@@ -43,10 +46,13 @@ def broker_endpoints(
 def zookeeper_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], certificates: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return one dict for the TLS client port of each ZooKeeper server: {host, address, port, serial, until, trusted}.
+    """Return one dict for the TLS client port of the ZooKeeper server on each of `hosts`.
 
-    `serial` and `until` describe the server's certificate, `trusted` the contents of its trust store. `certificates` is
-    the result of the action `certificates` by host.
+    - host, address, port;
+    - serial, until (end date): of the server's certificate;
+    - trusted: subjects of the CAs in the server's trust store.
+
+    `hostvars` is {host: variables}, `certificates` is {host: its result of the action plugin `certificates`}.
     """
     endpoints = []
     for host in hosts:

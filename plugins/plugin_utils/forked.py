@@ -1,4 +1,4 @@
-"""Runs a function in a forked process that has everything imported; returns its exit status and output."""
+"""Runs a function in a forked process, which has all modules of this process imported already."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 
 def forked(run: Callable[[], object]) -> tuple[int, str, str]:
-    """Call `run` in a forked process; return (exit status, standard output, standard error).
+    """Call `run` in a forked process, wait for its end, and return (exit status, standard output, standard error).
 
-    The function cannot change this process. Signals are blocked during the fork: otherwise a handler could run in the
-    child and raise inside Ansible, or run in the parent before it knows the child.
+    `run` cannot change variables of this process. Signals are blocked during the fork: otherwise a signal handler could
+    raise inside Ansible's code in the child, or run in the parent before the parent knows the child's process id.
     """
     pipes = [os.pipe(), os.pipe()]
     for stream in (sys.stdout, sys.stderr):

@@ -1,6 +1,6 @@
-"""Reads the functions that a host can have, such as kafka; each is described in functions/<name>.yml.
+"""Reads functions/<name>.yml: each file describes one function that a host can have, such as kafka.
 
-A host has a function if it is in the group of the same name.
+A host has a function if the host is in the Ansible group of the same name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "functions"
 
 @dataclass(frozen=True)
 class Function:
-    """The contents of one file functions/<name>.yml: roles of the hosts in this group, and variables for every host."""
+    """The contents of functions/<name>.yml: roles for the hosts in the group <name>, and variables for every host."""
 
     name: str
     order: int = 0
@@ -75,10 +75,10 @@ class Function:
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
-    """Return {name: Function} for all files functions/*.yml, sorted by `order` and then by name; `all` is the first.
+    """Return {name: Function} for all files functions/*.yml, `all` first, then sorted by `order` and name.
 
-    `load` reads one file, by default as plain YAML; pass the method of Ansible's loader if templates are to be
-    computed. Raises ValueError if a file is not a valid function.
+    `load` reads one file, by default as plain YAML; to let Ansible compute templates in it, pass the method of
+    Ansible's loader. Raises ValueError if a file has an unknown key or an invalid value.
     """
     functions_read = []
     for file in FOLDER.glob("*.yml"):
@@ -110,9 +110,9 @@ def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
 
 
 def unknown_source(name: str, port: Any, known: Iterable[str]) -> str:
-    """Return the error message for an unknown name in `from` of a port, with the names to use instead.
+    """Return the error message for a `name` in the key `from` of a port that is no valid source of connections.
 
-    `known` are the valid names.
+    `port` is the port's number, `known` are the valid names: functions, client and admin.
     """
     closest = nearest(name, known)
     advice = f"did you mean {closest}?" if closest else f"use {', '.join(sorted(known))}"
@@ -161,7 +161,7 @@ def project_variables() -> frozenset[str]:
 
 
 def project_value(name: str) -> Any:
-    """Return the value that functions/*.yml set for a variable, with templates as text; None if they do not set it."""
+    """Return the value of a variable in functions/*.yml, with templates not computed; None if no file sets it."""
     return next((function.variables[name] for function in _read_once().values() if name in function.variables), None)
 
 
@@ -172,13 +172,19 @@ def functions() -> dict[str, Function]:
 
 
 def inputs(kind: str) -> list[tuple[str, str]]:
-    """Return (function name, variable name) for each role input of a kind; `kind` is one of INPUTS, such as "heaps"."""
+    """Return (function name, variable name) for each role input of one kind.
+
+    `kind` is a name in INPUTS: "heaps", for example, are the inputs that set the memory of processes.
+    """
     return [(function.name, name) for function in functions().values() for name in getattr(function, kind)]
 
 
 @cache
 def passed_variables() -> re.Pattern[str]:
-    """Return a pattern for the names of variables that playbooks pass to roles or register; no inventory sets them."""
+    """Return a pattern that matches variables which only playbooks set, by passing or registering them.
+
+    No inventory sets such variables.
+    """
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
         rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state|found)$"
@@ -189,9 +195,9 @@ def passed_variables() -> re.Pattern[str]:
 def variables(known: Mapping[str, Function]) -> dict[str, Any]:
     """Return {name: value} of the variables that the inventory plugin sets on every host.
 
-    These are the variables of all functions and, for each of KINDS, `function_<kind>`: {function name: value}. `known`
-    is {name: Function}. Raises ValueError if two functions set the same variable, since neither would override the
-    other.
+    These are the variables of all functions, and for each kind in KINDS a variable such as function_ports, whose value
+    is {function name: its ports}. `known` is {name: Function}. Raises ValueError if two functions set the same
+    variable: neither would override the other.
     """
     values: dict[str, Any] = {}
     for function in known.values():

@@ -12,7 +12,7 @@ PLUGIN_VARIABLES = "millrace_plugin_variables"
 
 @dataclass(frozen=True)
 class Layer:
-    """The variables that one group sets in one place: in the hosts file, or in its group_vars (`in_files`)."""
+    """The variables that one group sets in its group_vars (`in_files` is true), or in the hosts file (false)."""
 
     group: str
     in_files: bool
@@ -23,5 +23,5 @@ class Layer:
     """The variables that the inventory plugin set, not the site."""
 
     def set_by_site(self, name: str) -> bool:
-        """Tell whether the site sets this variable in this layer, and not the inventory plugin."""
+        """Tell whether this Layer has the variable `name` from the site; False if only the inventory plugin set it."""
         return name in self.variables and self.by_plugin.get(name, self) is not self.variables[name]

@@ -1,4 +1,4 @@
-"""Computes the variables of hosts, each once, even if several templates use it."""
+"""Computes each variable of a host once, even if several templates use the variable."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import en
 
 
 class Variables:
-    """Replaces Ansible's variable manager; reads and computes the variables of each host once.
+    """Replaces Ansible's variable manager: reads and computes each variable of a host once.
 
-    Templates of one host can use the variables of other hosts through `hostvars`.
+    Templates of a host can use the variables of other hosts through `hostvars`.
     """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
@@ -39,16 +39,19 @@ class Variables:
         return self._templars[host]
 
     def give(self, host: str, computed: Mapping[str, Any]) -> None:
-        """Set variables of a host whose values are already computed."""
+        """Set variables of a host; `computed` is {name: value}, with values that contain no templates."""
         self.templar(host).available_variables.update(computed)
 
     def get_vars(self, host: Any, include_hostvars: bool = False) -> Any:
-        """Return the variables of a host, for templates of other hosts; Ansible calls this method."""
+        """Return {name: value} of a host's variables.
+
+        Ansible calls this method if a template of another host uses `hostvars`.
+        """
         return self.templar(host.name).available_variables
 
 
 class Texts:
-    """Caches which texts, templates and encrypted texts a value contains; most hosts share the same values."""
+    """Finds the templates and encrypted texts inside values; remembers the results, since hosts share most values."""
 
     def __init__(self) -> None:
         """Start with an empty cache."""

@@ -54,7 +54,7 @@ NOT_COMPUTED_ENCRYPTED = NOT_COMPUTED.variant(
 class Reader:
     """Reads, computes and validates the variables of all hosts of an inventory.
 
-    A missing variable is one problem, not one for every variable that depends on it.
+    A missing variable is reported once: variables that depend on it are not reported as further problems.
     """
 
     def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
@@ -109,7 +109,7 @@ class Reader:
         return layers_of(self._hostvars, self._loader)
 
     def values_by_group(self) -> dict[str, dict[str, Any]]:
-        """Return {group: {variable: value}} of what each group sets; group_vars override the hosts file."""
+        """Return {group: {variable: value}} of the values that groups set; group_vars override the hosts file."""
         values: dict[str, dict[str, Any]] = {}
         for layer in self.layers:
             values.setdefault(layer.group, {}).update(layer.variables)
@@ -120,7 +120,7 @@ class Reader:
         return groups_of(self._hostvars, host)
 
     def unrelated_groups(self, host: str) -> list[tuple[str, str]]:
-        """Return pairs (overridden group, overriding group) of a host's groups of which neither contains the other."""
+        """Return pairs of a host's groups that neither contains the other: (overridden group, overriding group)."""
         return unrelated_groups_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Reader:
                 self.problems.append(kind.problem((host,), name, is_encrypted=encrypted, **details))
 
     def are_valid(self, host: str, names: Iterable[str]) -> bool:
-        """Tell whether all variables in `names` could be computed for a host and match their argument specs."""
+        """Tell whether each variable in `names` could be computed for a host and matches its argument spec."""
         invalid = {name for failed_host, name, _ in self._failed if failed_host == host}
         refused = (p for p in self.problems if host in p.hosts and p.code.startswith("INPUT_"))
         for name in (re.split(r"[.[]", problem.variable)[0] for problem in refused):
@@ -257,18 +257,19 @@ class Reader:
         return invalid.isdisjoint(names)
 
     def with_own_problems(self, found: Iterable[Problem]) -> list[Problem]:
-        """Return the reader's problems, then those in `found`, without variables that the reader could not compute.
+        """Return the problems of this Reader, followed by those in `found`, which are the problems of the model.
 
-        `found` are the problems of the model.
+        A problem in `found` is left out if this Reader already reported that the same variable of a host cannot be
+        computed.
         """
         reported = {(host, p.variable) for p in self.problems if p.code == NOT_COMPUTED.code for host in p.hosts}
         return [*self.problems, *(p for p in found if not any((host, p.variable) in reported for host in p.hosts))]
 
 
 def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
-    """Return a reader of the inventory in `directory`, outside any playbook run.
+    """Return a Reader of the inventory in `directory`, in a program that is not a playbook run.
 
-    `extra` are variables that override all others, as with -e.
+    `extra` is {name: value} of variables that override all others, as with -e.
     """
     find_collections()
     loader = DataLoader()

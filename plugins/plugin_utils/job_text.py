@@ -1,4 +1,4 @@
-"""Writes the configuration of a job as JSON; preflight checks the same text that the job gets."""
+"""Writes the configuration of a Spark job as JSON; preflight checks the same text that the job gets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ PLAIN = (str, int, float, type(None))
 
 
 def job_text(config: Any, indent: int | None = None) -> str:
-    """Return the configuration of a job, or a list of configurations, as JSON; with `indent`, keys are sorted.
+    """Return the configuration of a job, or a list of configurations, as JSON text.
 
-    Raises TypeError if a value cannot be written as JSON (see not_json).
+    With `indent`, each key has its own line, indented by this number of blanks, and keys are sorted. Raises TypeError
+    if a value cannot be written as JSON, such as a date.
     """
     text = json.dumps(config)
     if indent is None:
@@ -21,9 +22,10 @@ def job_text(config: Any, indent: int | None = None) -> str:
 
 
 def not_json(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (place, value) for each key or value inside `value` that JSON cannot express, such as a date.
+    """Yield (place, value) for each key or value inside `value` that cannot be written as JSON, such as a date.
 
-    YAML reads some unquoted texts as dates. `place` is the path to the value, such as `a[b][0]`.
+    YAML reads some unquoted texts as dates. `place` is the path to `value`, such as `a[b][0]`; yielded places extend
+    it.
     """
     if isinstance(value, Mapping):
         for key, item in value.items():

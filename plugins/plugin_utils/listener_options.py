@@ -1,6 +1,6 @@
-"""The options of a Kafka listener, as an entry of kafka_listeners sets them, with their defaults.
+"""The options of a Kafka listener, as an entry of the variable kafka_listeners sets them, with their defaults.
 
-Filters write listeners into files with them; the model and the reload of certificates read them.
+Filters write them into configuration files; the model and the reload of certificates read them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ def encrypted(listener: Mapping[str, Any]) -> bool:
 
 
 def client_auth(listener: Mapping[str, Any]) -> str:
-    """Return the ssl.client.auth of a listener: as declared, else `required` for SSL, `none` for other protocols."""
+    """Return the ssl.client.auth of a listener (an entry of kafka_listeners).
+
+    It is the declared `client_auth`, else `required` for the protocol SSL and `none` for other protocols.
+    """
     return str(listener.get("client_auth") or ("required" if listener.get("protocol") == "SSL" else "none"))
 
 
 def mechanisms(listener: Mapping[str, Any]) -> list[str]:
-    """Return the SASL mechanisms of a listener, by default SCRAM-SHA-512.
+    """Return the SASL mechanisms of a listener (an entry of kafka_listeners), by default [SCRAM-SHA-512].
 
-    Returns [] if the listener does not use SASL, or if the declared value is not a list (which the validation of inputs
-    reports).
+    Returns [] if the listener does not use SASL, or if the declared value is not a list: the validation of inputs
+    reports that mistake.
     """
     if listener.get("protocol") not in ("SASL_PLAINTEXT", "SASL_SSL"):
         return []
@@ -57,9 +60,9 @@ class Listener:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Listener:
-        """Return the Listener of one entry of kafka_listeners, with defaults.
+        """Return the Listener for one entry of kafka_listeners, with defaults for keys that the entry does not set.
 
-        If the entry has no `address` or `port`, these are None: the validation of role inputs reports missing keys.
+        Without the keys `address` or `port`, the attributes are None: the validation of inputs reports missing keys.
         """
         rules = entry.get("principal_mapping_rules")
         return cls(
@@ -79,7 +82,7 @@ class Listener:
 
     @property
     def variable(self) -> str:
-        """The place of the listener in the inventory, such as `kafka_listeners[CLIENT]`, for messages."""
+        """The listener's place in the inventory, for messages, such as `kafka_listeners[CLIENT]`."""
         return f"kafka_listeners[{self.name}]"
 
     @property
@@ -94,5 +97,5 @@ class Listener:
 
     @property
     def asks_for_certificates(self) -> bool:
-        """Whether the listener requests certificates of its clients."""
+        """Whether the listener requests or requires certificates from its clients."""
         return self.client_auth != "none"

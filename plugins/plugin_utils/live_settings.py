@@ -1,4 +1,4 @@
-"""Splits a broker's file into settings that a running broker can take and settings that it reads at its start."""
+"""Splits the settings in a broker's file: those that a running broker can apply, and those that need a restart."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
 def live_settings(
     properties: Mapping[str, Any], heap: Any, elsewhere: Collection[str] | None = None
 ) -> dict[str, str | None]:
-    """Return {name: value} of the broker settings that a running broker can take; times in ms, None if not set.
+    """Return {name: value} of the broker settings that a running broker can apply without a restart.
 
-    `properties` are those of the broker's file, `heap` is its heap size. Settings that need a restart are not in the
-    result: values that Kafka rejects for a whole cluster or that only the broker can resolve, and settings that
-    recreate the log cleaner if the heap has no room for a second one. Names in `elsewhere`, which are set as dynamic
-    settings, are left out.
+    Values are texts, times in ms; None for a setting that the file does not set. `properties` is {name: value} of the
+    broker's file, `heap` is its Java heap, such as 6g. A setting is left out if Kafka rejects its value as a dynamic
+    setting, if only the broker can resolve the value, if the change recreates the log cleaner and the heap has no room
+    for a second cleaner, or if its name is in `elsewhere`: names that the inventory sets as dynamic settings.
     """
     settings, room = dict[str, str | None](), room_for_cleaners(properties, heap)
     for name in LIVE:
@@ -42,7 +42,7 @@ def live_settings(
 def start_settings(properties: Mapping[str, Any], heap: Any) -> dict[str, Any]:
     """Return {name: value} of the settings in a broker's file that need a restart if they change.
 
-    These are all in `properties` (the file's settings) that a running broker cannot take; `heap` is its heap size.
+    `properties` is {name: value} of the file, `heap` is the broker's Java heap, such as 6g.
     """
     live = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
     return {str(name): value for name, value in properties.items() if str(name) not in live}

@@ -19,10 +19,11 @@ Rules = Sequence[Mapping[str, Any]]
 def sources(
     groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], extra: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return {name: addresses and subnets that may connect}; a name is `client`, `admin` or a function.
+    """Return {source name: its addresses and subnets}; ports name the sources that may connect to them.
 
-    Addresses that a host does not declare are skipped, since preflight reports them. `extra` is {"client" or "admin":
-    further addresses}.
+    A source name is a function, for the addresses of its hosts, or `client` or `admin`. Addresses that a host does not
+    declare are skipped: preflight reports them. `groups` is {group: hosts}, `hostvars` is {host: variables}, and
+    `extra` is {"client" or "admin": further addresses}.
     """
     hosts = {host: hostvars[host] for host in groups["all"]}
 
@@ -40,8 +41,9 @@ def sources(
 def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
     """Return the ports that a broker opens for its listeners, as dicts {port, from, what, input, address}.
 
-    `inter_broker` is the name of the listener that brokers use. Clients may connect to all other listeners, and to this
-    one if it is the only one. Admin hosts may connect to every listener, since they check the cluster through each.
+    `from` are the functions or sources that may connect. To the listener named `inter_broker` these are the brokers,
+    and clients only if there is no other listener. To all other listeners these are the clients. Admin hosts may
+    connect to every listener, since they check the cluster through each.
     """
     ports = []
     for listener in listeners:
@@ -54,10 +56,11 @@ def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
 
 
 def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return the value of base_firewall_rules of one host: dicts {port, from, action}; `from` are addresses.
+    """Return the firewall rules of one host (base_firewall_rules), as dicts {port, from, action}.
 
-    `ports` are the ports that the host's functions open; port 0 is skipped. `known` is the result of `sources`. Raises
-    ValueError if `from` of a port contains a name that is not in `known`.
+    `ports` are the ports that the host's functions open; port 0 means no port and is skipped. Names in `from` of a port
+    become addresses; `known` is {name: addresses}, the result of `sources`. Raises ValueError if `from` contains a name
+    that is not in `known`.
     """
     firewall_rules = []
     for rule in ports:
@@ -73,10 +76,11 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
 
 
 def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:
-    """Return the nft lines that accept (or reset) the new connections that the rules `wanted` name, and drop others.
+    """Return the nft lines for the rules `wanted`, dicts {port, from, action}.
 
-    Ports without a rule are not filtered. If `alone` is given, all ports except these are filtered. Raises ValueError
-    if a source is neither an address nor a subnet.
+    The lines accept new connections from the addresses in `from` to the port, or reset them if `action` is reject;
+    other connections to these ports are dropped. Ports without a rule are not filtered, unless `alone` is given: then
+    all ports are filtered except those in `alone`. Raises ValueError if a source is neither an address nor a subnet.
     """
     accepted = []
     for rule in wanted:
@@ -101,10 +105,10 @@ def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
 
 
 def lets_in(wanted: Rules, port: int, source: str, closed: bool = False) -> bool:
-    """Tell whether the firewall rules `wanted` answer (accept or reset) a connection from `source` to `port`.
+    """Tell whether a connection from the address or subnet `source` to `port` gets a response (accept or reset).
 
-    They answer if a rule of the port contains the source, or if the port has no rule and the host is not `closed`.
-    Malformed sources in rules match nothing.
+    It does if a rule in `wanted` for this port contains the source, or if the port has no rule and `closed` is false:
+    `closed` is whether the host drops connections to ports without a rule. Malformed sources in rules match nothing.
     """
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
     if not named:
@@ -128,5 +132,5 @@ def _network(text: Any) -> IPv4Network | IPv6Network | None:
 
 
 def installed(text: str) -> list[str]:
-    """Return the nft lines in the text of a ruleset file that the function `lines` wrote."""
+    """Return the nft lines in `text`, the content of a ruleset file that contains the lines of the function `lines`."""
     return [line.strip() for line in text.splitlines() if line.strip().startswith("tcp dport")]

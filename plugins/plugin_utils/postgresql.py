@@ -1,4 +1,4 @@
-"""Builds the files of a PostgreSQL server, and plans the changes of its users, databases and rights."""
+"""Builds the files of a PostgreSQL server, and computes which users, databases and rights must change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ USER_RIGHTS = ("CONNECT", "TEMPORARY")
 
 @cache
 def definitions(version: str) -> dict[str, dict[str, Any]]:
-    """Return {setting name: spec} of a PostgreSQL major version, or of the nearest version with a definitions file."""
+    """Return {setting name: spec} of a PostgreSQL major version.
+
+    If there is no definitions file for this version, the nearest version with a file is used.
+    """
     known = {int(file.stem.partition("-")[2]): file for file in FOLDER.glob("postgresql-*.json")}
     number = int(version) if VERSION.fullmatch(version) else max(known)
     nearest = min(known, key=lambda other: (abs(other - number), other))
@@ -44,15 +47,16 @@ def definitions(version: str) -> dict[str, dict[str, Any]]:
 
 
 def version_of(declared: Any, release: str) -> str:
-    """Return the PostgreSQL major version of a host: `declared`, or else the version that its OS release has.
+    """Return the PostgreSQL major version of a host: `declared` if set, else the version in its OS release.
 
-    `release` is named as in RELEASES, such as "debian 12". Returns '' if the release is not in RELEASES.
+    `release` is the OS as named in RELEASES, such as "debian 12". Returns '' if nothing is declared and RELEASES does
+    not contain the OS.
     """
     return str(declared or RELEASES.get(release, ""))
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text in the syntax of postgresql.conf, without quotes: on or off, lists joined with commas."""
+    """Return a value as text for postgresql.conf, without quotes: booleans as on or off, lists joined with commas."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return ",".join(map(text_of, value)) if isinstance(value, (list, tuple)) else str(value)
@@ -66,9 +70,10 @@ def config_lines(settings: Mapping[str, Any]) -> list[str]:
 
 
 def restart_lines(settings: Mapping[str, Any], version: str | int) -> list[str]:
-    """Return the lines of postgresql.conf for the settings that take effect only at a restart of this version.
+    """Return the lines of postgresql.conf for those `settings` that take effect only at a restart.
 
-    The server's own list of settings decides. Settings of extensions are not in that list, so they are not returned.
+    The list of settings of this PostgreSQL `version` decides. It does not contain settings of extensions, so these are
+    not returned.
     """
     known = {name.lower(): spec for name, spec in definitions(str(version)).items()}
     at_start = {
@@ -80,7 +85,8 @@ def restart_lines(settings: Mapping[str, Any], version: str | int) -> list[str]:
 def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
     """Return the lines of pg_hba.conf: one for each user and each address from which this user may log in.
 
-    `sources` are the addresses for users without the key `from`. Raises ValueError for an invalid address.
+    `users` are entries of postgresql_users; `sources` are the addresses for users without the key `from`. Raises
+    ValueError if an address is invalid.
     """
     return [
         f"hostssl {quoted(user['database'])} {quoted(user['name'])} {network(source)} scram-sha-256"
@@ -92,7 +98,8 @@ def hba_lines(users: Sequence[User], sources: Sequence[str]) -> list[str]:
 def network(source: Any) -> IPv4Network | IPv6Network:
     """Return `source`, the text of an address or subnet, as an IP network.
 
-    Raises ValueError if the text is neither, or if it names a zone (fe80::1%eth0), which differs on each host.
+    Raises ValueError if the text is neither, or if it contains a zone, as fe80::1%eth0 does: the zone names an
+    interface, which differs between hosts.
     """
     parsed = ip_network(str(source))
     if "%" in str(source):
@@ -113,8 +120,8 @@ def quoted(name: str) -> str:
 def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
     """Return the SCRAM-SHA-256 hash of a password as PostgreSQL stores it (RFC 5802).
 
-    This code, not the server, computes the hash, so that the password itself is never sent to the server. `salt` is
-    random for a new hash, `rounds` is the number of iterations.
+    The hash is computed here, so that the password itself is never sent to the server. `salt` is random for a new hash,
+    `rounds` is the number of iterations.
     """
     prepared = password if password.isascii() else unicodedata.normalize("NFKC", password)
     salted = hashlib.pbkdf2_hmac("sha256", prepared.encode(), salt, rounds)
@@ -125,16 +132,19 @@ def scram_hash(password: str, salt: bytes, rounds: int = ROUNDS) -> str:
 
 
 def matches(stored: str | None, password: str) -> bool:
-    """Tell whether `stored`, the hash that the server has for a user, is the SCRAM hash of this password."""
+    """Tell whether `stored`, the hash that the server has for a user (or None), is the SCRAM hash of `password`."""
     match = SCRAM.fullmatch(stored or "")
     return match is not None and scram_hash(password, base64.b64decode(match[2]), int(match[1])) == stored
 
 
 def plan(users: Sequence[User], state: State) -> dict[str, list[Any]]:
-    """Return what must change on a server, as a dict.
+    """Return what must change on a PostgreSQL server, as a dict:
 
-    Its keys are `users`, a list of {name, hash} to create or change, `databases`, a list of {name, owner}, and
-    `rights`, a list of SQL statements. `state` is the server's present state, {} if it has not been read.
+    - users: list of {name, hash} to create or change;
+    - databases: list of {name, owner} to create or change;
+    - rights: list of SQL statements.
+
+    `users` are entries of postgresql_users. `state` is the server's present state, {} if it could not be read.
     """
     existing, databases = state.get("users") or {}, state.get("databases") or {}
     changed = [

@@ -1,4 +1,4 @@
-"""Compares values of PostgreSQL settings with the server's own list of settings.
+"""Checks values of PostgreSQL settings against the server's own list of settings.
 
 Numbers follow https://www.postgresql.org/docs/15/config-setting.html#CONFIG-SETTING-NAMES-VALUES
 """
@@ -17,10 +17,10 @@ TIME = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, 
 
 
 def expected_value(spec: Mapping[str, Any], text: str) -> str:
-    """Return what the server expects instead of the value `text`, such as "on or off"; '' if it accepts the value.
+    """Return a description of the values that a setting accepts, such as "on or off", if `text` is not such a value.
 
-    Also returns '' if only the server can decide. `spec` is the setting's entry in
-    plugins/definitions/generated/postgresql-<version>.json: type, unit, min, max, values.
+    Returns '' if the setting accepts `text`, or if only the server can decide. `spec` is the setting's entry in
+    plugins/definitions/generated/postgresql-<version>.json, with the keys type, unit, min, max and values.
     """
     if spec["type"] == "bool":
         return "" if text.lower() in SWITCH else "on or off"
@@ -32,9 +32,10 @@ def expected_value(spec: Mapping[str, Any], text: str) -> str:
 
 
 def amount(spec: Mapping[str, Any], text: str) -> float | None:
-    """Return the number in `text`, converted to the unit of the setting's `spec`.
+    """Return the number in `text`, converted to the unit that `spec` gives for the setting.
 
-    Returns None if the text is not a number, or has a unit that the setting does not accept.
+    A number without a unit is already in that unit. Returns None if the text is not a number, or has a unit that the
+    setting does not accept.
     """
     match = NUMBER.fullmatch(text.strip())
     number = _number(match[1], whole=spec["type"] == "integer") if match else None
@@ -49,7 +50,7 @@ def amount(spec: Mapping[str, Any], text: str) -> float | None:
 
 
 def in_bytes(spec: Mapping[str, Any], text: str) -> int | None:
-    """Return the size in `text` as bytes; a number without a unit has the unit of the setting's `spec`.
+    """Return the size in `text` as bytes; a number without a unit is in the unit that `spec` gives for the setting.
 
     Returns None if the text is not a number, or if the setting is not a size.
     """
