@@ -40,9 +40,9 @@ _LOCKS: dict[Path, TextIOWrapper] = {}
 class Archive:
     """A query that fills a directory of Parquet files; Spark calls the object for each batch (foreachBatch).
 
-    Files of a batch are written to a folder beside the data, then moved into place under names with their offsets; the
-    positions in `_positions` are written last. A kill in between leaves files of one batch, which begins at the
-    positions: the next start removes these files, and refuses to start if there are other files beyond the positions.
+    A batch first writes its files to a folder beside the data, then moves them into place under names that contain
+    their offsets, and then writes the offsets in `_positions`. A kill in between leaves files of one batch beyond these
+    offsets; the next start removes them. Files of more than one batch beyond the offsets make the start fail.
     """
 
     query: str
@@ -58,6 +58,8 @@ class Archive:
 
     def check(self, rows: DataFrame) -> None:
         """Check that `rows` can be stored, and that the directory fits the checkpoint and the current topics.
+
+        Files that a killed batch left are removed.
 
         Raises:
             JobError: a column is missing in `rows`; the directory cannot be written; another process writes the same
@@ -116,7 +118,7 @@ class Archive:
             data_file.unlink()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Store those records of a batch that the directory does not contain yet.
+        """Store the records of a batch that the directory does not contain yet.
 
         Raises:
             JobError: records before the batch are missing in the directory.
@@ -141,7 +143,7 @@ class Archive:
             self.dead[reason] = self.dead.get(reason, 0) + count
 
     def _write(self, decoded: DataFrame, staged: Path) -> dict[str, int]:
-        """Write the rows to the folder `staged`; return {reason: number of records that do not fit}."""
+        """Write the rows to the folder `staged`; return {reason: number of rejected records}."""
         observation = Observation() if self.contract.codec == "json" else None
         observed = decoded if observation is None else decoded.observe(observation, *codec.reason_counts(self.contract))
         rows = self.transform(codec.valid_rows(observed, self.contract)).withColumn(
@@ -184,9 +186,10 @@ class Archive:
 
 
 def stored_offsets(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
-    """Return {(topic, partition): offset after the last record in the archive}, without topics it does not contain.
+    """Return {(topic, partition): offset after the last record} of the archive in `directory`.
 
-    `query` and `key`, the configuration key of the directory, are for messages.
+    Topics that the archive does not contain are absent. Messages contain `query`, the name of the query, and `key`, the
+    configuration key of the directory.
 
     Raises:
         JobError: a topic was deleted and recreated.
@@ -216,7 +219,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _replace_atomically(file: Path, content: Mapping[str, object]) -> None:
-    """Write `content` as JSON to a file, which after a crash of the host has the old or the new content."""
+    """Write `content` as JSON to a file. After a crash of the host the file has the old or the new content."""
     temporary = file.with_name(f".{file.name}.new")
     temporary.write_text(json.dumps(content), encoding="utf-8")
     _fsync(temporary)

@@ -1,4 +1,4 @@
-"""Keeps the ids of the topics and the parameters with which a checkpoint began, and refuses others.
+"""Stores in a checkpoint with which topics (by id) and parameters it began; rejects other topics or parameters.
 
 With another topic or parameter the stored offsets and state would be wrong.
 """
@@ -20,11 +20,10 @@ _FILE = "began-with"
 
 
 def check(config: Config, checkpoint: str, query: str) -> None:
-    """Check that the query may continue with its checkpoint, and store the current topic ids and parameters in it.
+    """Check that the query may continue with its checkpoint; store the topic ids and parameters in the checkpoint.
 
-    The ids of the topics must be those with which the checkpoint began; for a job with state its parameters must be
-    too. Values that the checkpoint does not contain, as after an older release, are not checked. `query` is for
-    messages.
+    Topic ids must be those with which the checkpoint began; in a job with state, parameters must be those too. A value
+    that the checkpoint does not contain, as after an older release, is not checked. `query` is the name in messages.
 
     Raises:
         JobError: a topic was deleted and recreated, or a parameter of a job with state has changed.

@@ -1,6 +1,6 @@
-"""Checks single configuration values. A check takes the key and the value, and yields problems.
+"""Checks single values of a configuration. A check takes the key and the value, and yields problems.
 
-Each problem is a line `KEY: what is wrong; what to do`. Standard library only, like `config`.
+Each problem is a line `KEY: what is wrong; what to do`. This module imports only the standard library.
 """
 
 import posixpath
@@ -72,19 +72,19 @@ _TYPE_NAMES = {
 
 
 def kind(value: object) -> str:
-    """Return the name of a JSON value's type for messages, such as `a number`; `null` for None."""
+    """Return the name of the type of a JSON value for messages: `a number`, `text`, `null` for None."""
     return _TYPE_NAMES.get(type(value), "null")
 
 
 def normalized_path(path: str) -> str:
-    """Return an absolute path without `.`, `..` and repeated slashes, also at its beginning."""
+    """Return an absolute path without `.`, `..` and repeated slashes, at its beginning too."""
     return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def absolute_path(key: str, value: object) -> Iterator[str]:
-    """Check that the value is an absolute path below `/`.
+    """Check that the value is an absolute path, and not `/` itself.
 
-    Whether the folder exists is not checked, since the job runs on another host.
+    The folder need not exist here, since the job runs on another host.
     """
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give an absolute path"
@@ -99,7 +99,7 @@ def absolute_path(key: str, value: object) -> Iterator[str]:
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:
-    """Check that the value is an absolute path without the characters that Spark reads as a pattern."""
+    """Check that the value is an absolute path without the characters of a pattern in Spark, such as `*`."""
     yield from absolute_path(key, value)
     if isinstance(value, str) and set(value) & set("*?[]{}\\"):
         yield rf"{key}: {value!r} contains one of *?[]{{}}\, a pattern to Spark; rename the directory"
@@ -116,7 +116,7 @@ def topic_name(key: str, value: object) -> Iterator[str]:
 
 
 def topic_names(key: str, value: object) -> Iterator[str]:
-    """Check that the value is a list of valid topic names, none of them twice."""
+    """Check that the value is a list of at least one topic name, all valid and different."""
     if not isinstance(value, list) or not value:
         yield f"{key}: is {'empty' if value == [] else kind(value)}; give a list of topics' names"
         return
@@ -127,7 +127,7 @@ def topic_names(key: str, value: object) -> Iterator[str]:
 
 
 def interval(key: str, value: object) -> Iterator[str]:
-    """Check that the value is one number and one unit, as Spark's triggers require, such as `1 second`."""
+    """Check that the value is a number and a unit, such as `1 second`, as Spark's triggers require."""
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
@@ -137,14 +137,17 @@ def interval(key: str, value: object) -> Iterator[str]:
 
 
 def duration(key: str, value: object) -> Iterator[str]:
-    """Check that the value is an `interval` longer than zero."""
+    """Check that the value is a number and a unit, such as `1 minute`, and longer than zero."""
     yield from interval(key, value)
     if isinstance(value, str) and re.fullmatch(r"0+ \w+", value):
         yield f"{key}: {value!r} is not longer than zero; give a longer duration"
 
 
 def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
-    """Return a check for a whole number from `minimum` to `maximum`, by default the largest int of Java."""
+    """Return a check that a value is a whole number from `minimum` to `maximum`.
+
+    The default of `maximum` is the largest int of Java.
+    """
 
     def check(key: str, value: object) -> Iterator[str]:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -169,9 +172,9 @@ def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
 
 
 def start(key: str, value: object) -> Iterator[str]:
-    """Check where a query without a checkpoint starts to read.
+    """Check the value that sets where a query without a checkpoint starts to read.
 
-    The value is "earliest", "latest", {"timestamp": time with zone} or {"group": consumer group}.
+    Accepted are "earliest", "latest", {"timestamp": time with a time zone} and {"group": name of a consumer group}.
     """
     advice = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"timestamp", "group"}:
@@ -203,7 +206,10 @@ def _moment(text: str) -> datetime | None:
 
 
 def database(key: str, value: object) -> Iterator[str]:
-    """Check connection properties of PostgreSQL by libpq's names; problems never contain their values."""
+    """Check that the value is an object of connection properties with names of libpq, including the required ones.
+
+    Problems never contain values of the properties.
+    """
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"host": "db1", "dbname": "orders", "user": "project"}}'
         return
@@ -220,9 +226,9 @@ def database(key: str, value: object) -> Iterator[str]:
 
 
 def spark_properties(key: str, value: object) -> Iterator[str]:
-    """Check properties of Spark by their names.
+    """Check that the value is an object of Spark properties, each with a name that begins with `spark.`.
 
-    Properties that another key of the configuration sets, or that are fixed, are refused.
+    A property that is fixed, or that another key of the configuration sets, is a problem.
     """
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"spark.driver.memory": "1g"}}'
@@ -237,7 +243,10 @@ def spark_properties(key: str, value: object) -> Iterator[str]:
 
 
 def kafka_properties(key: str, value: object) -> Iterator[str]:
-    """Check properties of Kafka's Java client by their names; problems contain no value but those of servers."""
+    """Check that the value is an object of properties of Kafka's Java client.
+
+    Problems contain no value of a property, such as a password, except addresses of servers.
+    """
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"bootstrap.servers": "kafka1:9092"}}'
         return
@@ -255,7 +264,7 @@ def kafka_properties(key: str, value: object) -> Iterator[str]:
 
 
 def jaas_options(text: str) -> dict[str, str]:
-    """Return {name: value} of the options in a `sasl.jaas.config`, such as `username` and `password`."""
+    """Return {option: value} from the text of `sasl.jaas.config`, such as `username` and `password`."""
     return {name: re.sub(r"\\(.)", r"\1", quoted) for name, quoted in _JAAS_OPTION.findall(text)}
 
 
@@ -272,7 +281,7 @@ def _servers(key: str, servers: object) -> Iterator[str]:
 
 
 def _security(key: str, properties: dict[str, str]) -> Iterator[str]:
-    """Check that both clients of a job, the Java client and librdkafka, support the security settings."""
+    """Check that the two clients of a job, the Java client and librdkafka, support the security settings."""
     for store in ("truststore", "keystore"):
         if f"ssl.{store}.location" in properties and properties.get(f"ssl.{store}.type") != "PEM":
             yield f"{key}.ssl.{store}.type: is not PEM, the only format that both clients read; use a PEM file"

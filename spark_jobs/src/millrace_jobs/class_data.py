@@ -1,4 +1,7 @@
-"""`millrace-jobs class-data --jars DIRECTORY`: loads the classes of jobs, for a JVM that archives them (CDS)."""
+"""`millrace-jobs class-data --jars DIRECTORY`: loads the Java classes that jobs use.
+
+A JVM that runs this command can archive the loaded classes (class-data sharing, CDS), so that later starts are faster.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from millrace_jobs.lifecycle import BatchLog
 def load(jars: Path) -> None:
     """Run the job count_words on temporary files, then load every class of the jars in the directory `jars`.
 
-    The JVM can then write these classes to a class-data archive. No broker is needed.
+    The JVM can write these classes to a class-data archive when it ends. No broker is needed.
 
     Raises:
         JobError: the directory contains no jars.
@@ -51,7 +54,7 @@ def load(jars: Path) -> None:
 
 
 def _load_classes(spark: SparkSession, jars: Path) -> None:
-    """Load each class of the jars; skip classes that need a library that is missing."""
+    """Load each class of the jars in a directory; skip a class that needs a missing library."""
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for jar in sorted(jars.glob("*.jar")):
@@ -63,7 +66,7 @@ def _load_classes(spark: SparkSession, jars: Path) -> None:
 def classes(jar: Path) -> Iterator[str]:
     """Yield the names of the classes in a jar, such as `org.example.Thing`.
 
-    Classes for one version of Java (META-INF/versions) and module-info are left out.
+    Classes for a single version of Java (META-INF/versions) and module-info are skipped.
     """
     with ZipFile(jar) as file:
         for entry in file.namelist():

@@ -24,7 +24,7 @@ _COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the job or the command that the arguments name (default: those of the process); return the exit status."""
+    """Run the job or command that `argv` names and return the exit status; the default is the command line."""
     arguments = _parser().parse_args(argv)
     if arguments.job == "new-job":
         return _new_job(arguments.name)

@@ -1,8 +1,8 @@
-"""Decodes Kafka records to rows by a contract, with a reason for each that does not fit, and encodes rows to records.
+"""Decodes Kafka records to rows, with a reason for each record that does not fit its contract; encodes rows.
 
-`records` are DataFrames with the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition,
-offset, timestamp, headers and key. Column types are objects instead of text, since Spark takes time at each start to
-parse the first type that is written as text.
+`records` are DataFrames with the columns of `io.read`: key and value (bytes), and `record`, a struct of topic,
+partition, offset, timestamp, headers and key. Column types are objects instead of text, since Spark takes time at each
+start to parse the first type that is written as text.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ def schema_of(contract: Contract) -> StructType:
 
 
 def as_headers(column: Column) -> Column:
-    """Cast a column to the type that Kafka headers have in Spark: a list of structs of key (text) and value (bytes)."""
+    """Cast a column to the type of Kafka headers in Spark: a list of structs of key (text) and value (bytes)."""
     pair = T.StructType().add("key", T.StringType()).add("value", T.BinaryType())
     return column.cast(T.ArrayType(pair))
 
 
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
-    """Return the records with the contract's columns beside `record`, according to the contract's codec.
+    """Return the records as rows with `record` and the columns of the contract.
 
-    Bytes: the records unchanged. Text: the value as UTF-8, null if the record has none. JSON: also `reason`, null if
-    the record fits, otherwise the first of these: null_value, oversized, null_key, unknown_version, malformed (not
-    UTF-8, no JSON object, a wrong type, a required column missing, the character NUL), trailing (text after the
-    object), key_mismatch, and the names of the contract's `checks`.
+    Codec bytes: the records unchanged.
+    Codec text: the value as UTF-8 text; null if the record has no value.
+    Codec json: the columns of the JSON object, and `reason`: null if the record fits, otherwise the first that applies
+    of null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a required
+    column missing, the character NUL), trailing (text after the object), key_mismatch, the names of the `checks`.
     """
     if contract.codec == "bytes":
         return records
@@ -75,9 +76,9 @@ def reasons(contract: Contract) -> list[str]:
 
 
 def valid_rows(decoded: DataFrame, contract: Contract) -> DataFrame:
-    """Return the rows of `decode` whose records fit, with the contract's columns and `record`.
+    """Return the rows of `decode` whose records fit the contract: its columns and `record`.
 
-    For contracts of bytes and text every record fits: return all rows unchanged.
+    For contracts of bytes and text, return all rows unchanged: every record fits.
     """
     if contract.codec != "json":
         return decoded
@@ -85,11 +86,11 @@ def valid_rows(decoded: DataFrame, contract: Contract) -> DataFrame:
 
 
 def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
-    """Return the key, value and headers with which rejected records are sent to the dead-letter topic.
+    """Return key, value and headers of the rejected records, to be sent to the dead-letter topic.
 
-    `decoded` is the result of `decode`. Added headers contain the reason, the job, and topic, partition and offset of
-    the record. Since a record that is too large for the producer would stop the job, the value is cut to
-    `contract.max_bytes` bytes and the key to 20 kB, and the original headers are dropped if they exceed 20 kB.
+    `decoded` is the result of `decode`. Headers are added with the reason, the job, and the record's topic, partition
+    and offset. The value is cut to `contract.max_bytes` bytes and the key to 20 kB, and the original headers are
+    dropped if they exceed 20 kB, since a record that is too large for the producer would stop the job.
     """
     added: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
@@ -118,10 +119,10 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
 
 
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
-    """Return records and dead letters in one DataFrame, whose column `topic` is the topic to write to.
+    """Return records and dead letters as one DataFrame whose column `topic` names the topic of each row.
 
-    `topic` is that of `records` (None: null in the column), `dead` has pairs of dead letters and the name of their
-    topic.
+    `topic` is the topic of `records`; None gives null. `dead` is a list of (DataFrame of dead letters, name of their
+    topic).
     """
     headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
     all_records = records.select(
@@ -133,17 +134,19 @@ def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[Da
 
 
 def reason_counts(contract: Contract) -> list[Column]:
-    """Return aggregate columns, one for each reason, with its name: the number of rows with that reason."""
+    """Return a list of aggregate columns that count rows: one column for each `reason`, with its name."""
     return [F.count_if(F.col("reason") == reason).alias(reason) for reason in reasons(contract)]
 
 
 def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
-    """Return rows as Kafka records: key and value as bytes, and headers if rows have them or the contract is JSON.
+    """Return rows as Kafka records: key and value as bytes, and headers.
 
-    If the contract names no key column, the record's key is the column `key`, or null. `output` is for messages.
+    The column `headers` is absent if the rows have no such column and the contract is not JSON. If the contract names
+    no key column, the record's key is the column `key`, or null without such a column. `output` is the name of the
+    output in messages.
 
     Raises:
-        JobError: the columns of the rows or their types are not those of the contract.
+        JobError: the names or types of the columns of `rows` differ from those of the contract.
     """
     schema = schema_of(contract)
     expected = {field.name: field.dataType.simpleString() for field in schema}

@@ -1,7 +1,6 @@
-"""Reads and checks the configuration of a job: one JSON object, checked completely before anything starts.
+"""Reads the configuration of a job, one JSON object, and checks all of it before anything starts.
 
-Standard library and plain dataclasses only: the preflight of the Ansible collection imports this module from the wheel,
-on a host without PySpark.
+This module needs no PySpark: the preflight of the Ansible collection imports it from the wheel on a host without Spark.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ JOBS: dict[str, Job] = discover_jobs()
 
 @dataclass(frozen=True)
 class Config:
-    """The checked configuration of a job. Paths are absolute; `None` means that the configuration sets no value."""
+    """The checked configuration of a job. Paths are absolute. None means that the configuration sets no value."""
 
     job: str
     inputs: Mapping[str, Input]
@@ -49,7 +48,10 @@ class Config:
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics that must exist before the job starts: to read, to write, for dead letters and in parameters."""
+        """All topics that must exist before the job starts.
+
+        They are the topics of inputs, outputs and dead letters, and the topics that parameters name.
+        """
         ends = [end for source in self.inputs.values() for end in (*source.topics, source.dead_letters)]
         names = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
         parameter_topics = [Topic(name, self.kafka) for name in names if name]
@@ -57,7 +59,7 @@ class Config:
 
 
 def problems(job: str, data: Mapping[str, object]) -> list[str]:
-    """Return all problems of `data`, the parsed JSON object, as the configuration of the job `job`.
+    """Return all problems of `data`, a parsed JSON object, as the configuration of the job with the name `job`.
 
     Each problem is a line `KEY: what is wrong; what to do`. If the list is empty, `parse` accepts `data`.
     """
@@ -73,10 +75,10 @@ def problems(job: str, data: Mapping[str, object]) -> list[str]:
 
 
 def parse(job: str, data: Mapping[str, object]) -> Config:
-    """Return the parsed JSON object `data` as the configuration of the job `job`.
+    """Return the Config for `data`, a parsed JSON object, and the job with the name `job`.
 
     Raises:
-        ConfigError: `problems(job, data)` is not empty; the error contains all of them.
+        ConfigError: `data` has problems; the error contains all of them.
     """
     lines = problems(job, data)
     if lines:
@@ -102,10 +104,11 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
 
 
 def load(job: str, file: Path) -> Config:
-    """Read the configuration of the job `job` from a JSON file.
+    """Return the Config that a JSON file contains for the job with the name `job`.
 
     Raises:
-        ConfigError: the file cannot be read, or has problems; each is a line `FILE: KEY: what is wrong; what to do`.
+        ConfigError: the file cannot be read or has problems; the error has a line `FILE: KEY: what is wrong; what to
+            do` for each problem.
     """
     repeated: list[str] = []
 
@@ -180,7 +183,7 @@ def _shared_topics(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
 
 
 def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
-    """Yield a problem for each two of inputs, outputs and checkpoint that share a folder or are nested."""
+    """Yield a problem for each pair of folders (inputs, outputs, checkpoint) that are the same or nested."""
     keys = {
         "checkpoint": "checkpoint",
         **{part.name: f"{part.name}_directory" for part in (*spec.inputs, *spec.outputs)},

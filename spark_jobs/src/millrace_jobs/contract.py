@@ -1,6 +1,6 @@
 """Declares contracts: the default name of a topic, the form of its records, and its dead-letter topic.
 
-Standard library only.
+This module imports only the standard library.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ VERSION_HEADER = "schema_version"
 
 @dataclass(frozen=True)
 class Contract:
-    """The default name of a topic and the form of its records; `codec` is one of three forms.
+    """The default name of a topic and the form of its records.
 
-    `bytes`: key and value are any bytes; every record fits.
-    `text`: the value is UTF-8 text, and `schema` names its one column; every record fits.
-    `json`: the value is one JSON object with the columns of `schema`; any other record goes to the dead-letter topic.
+    A record that does not fit goes to the topic `dead_letters`. Values of `codec`:
+    bytes: key and value are any bytes; every record fits.
+    text: the value is UTF-8 text, for the only column of `schema`; every record fits.
+    json: the value is one JSON object with the columns of `schema`.
     """
 
     topic: str | None  # None: the configuration must set it
@@ -32,7 +33,11 @@ class Contract:
     max_bytes: int = 1_000_000  # a longer value is a dead letter, and only its beginning is kept
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a JSON contract has no `dead_letters`, or if another contract has them."""
+        """Check that JSON contracts, and only JSON contracts, name a topic for dead letters.
+
+        Raises:
+            ValueError: a JSON contract has no `dead_letters`, or a contract of bytes or text has them.
+        """
         if (self.codec == "json") != (self.dead_letters is not None):
             raise ValueError(f"contract {self.topic}: JSON needs dead_letters, and text has none: every text fits")
 

@@ -15,7 +15,7 @@ REAL_TIME = "real-time"
 
 @dataclass(frozen=True)
 class Topic:
-    """A Kafka topic, and the properties of Kafka's Java client with which to connect to its brokers."""
+    """A Kafka topic; `client` has the properties with which Kafka's Java client connects to its brokers."""
 
     name: str
     client: Mapping[str, str]
@@ -23,14 +23,14 @@ class Topic:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory of files: an archive, or the replacement of a topic in a job that runs without Kafka."""
+    """A directory of files: an archive, or a folder that replaces a topic in a job that runs without Kafka."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class Database:
-    """A PostgreSQL database: its connection properties, with the names that libpq gives them."""
+    """A PostgreSQL database; `client` has its connection properties under the names of libpq, such as dbname."""
 
     client: Mapping[str, str]
 
@@ -40,9 +40,10 @@ End = Topic | Directory | Database
 
 @dataclass(frozen=True)
 class Start:
-    """Where a query without a checkpoint starts to read.
+    """The record at which a query without a checkpoint starts to read.
 
-    `of` is the time (ISO 8601) if `at` is timestamp, the name of the consumer group if `at` is group, and else empty.
+    `at` is the kind of start. `of` is an ISO 8601 time if `at` is "timestamp", the name of a consumer group if `at` is
+    "group", and empty otherwise.
     """
 
     at: Literal["earliest", "latest", "timestamp", "group"] = "earliest"
@@ -50,7 +51,10 @@ class Start:
 
 
 def start_of(value: object) -> Start:
-    """Return the Start for a configuration value that `checks.start` accepted; None means the earliest record."""
+    """Return the Start for a value of the configuration that `checks.start` accepted.
+
+    None, for a configuration without the key, gives the earliest record.
+    """
     if isinstance(value, dict):
         ((at, of),) = value.items()
         return Start(at, str(of))
@@ -59,7 +63,7 @@ def start_of(value: object) -> Start:
 
 @dataclass(frozen=True)
 class Input:
-    """What a job reads through one of its sources, from which start, and how much of it in one batch."""
+    """What a job reads through one source: the topics or the directory, the start, and the limit of one batch."""
 
     end: Topic | Directory
     start: Start = field(default_factory=Start)
@@ -74,6 +78,6 @@ class Input:
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics to read; empty if the source is a directory."""
+        """All topics of this source; empty if the source is a directory."""
         end = self.end
         return [end, *(Topic(name, end.client) for name in self.more)] if isinstance(end, Topic) else []

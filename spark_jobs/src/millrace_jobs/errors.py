@@ -1,4 +1,4 @@
-"""Errors that an operator can act on: shown as one line each, without a traceback."""
+"""Errors that an operator can act on. The command prints each as one line, without a traceback."""
 
 
 class JobError(Exception):
@@ -6,17 +6,17 @@ class JobError(Exception):
 
 
 class BrokersUnavailable(JobError):
-    """A query ended since brokers did not answer; started again, it continues from its checkpoint."""
+    """A query ended because brokers did not answer; a new start of it continues from its checkpoint."""
 
 
 class Stopped(JobError):
-    """A stop was requested while the job waited, at the start or in a batch; what follows the wait is skipped."""
+    """The job was asked to stop while it waited, at its start or in a batch; it skips what would follow the wait."""
 
 
 class ConfigError(Exception):
-    """The configuration is refused; `problems` has one line for each thing to change."""
+    """The configuration is invalid; `problems` has a line for each thing to change."""
 
     def __init__(self, problems: list[str]) -> None:
-        """Keep all problems, so that one run shows all of them."""
+        """Store all problems: the message of the error has one line for each."""
         super().__init__("\n".join(problems))
         self.problems = problems

@@ -1,6 +1,6 @@
-"""Commits the offsets that a job has finished to a consumer group, so that tools can show the lag of the job.
+"""Commits the offsets that a job has finished to a consumer group, so that tools can show the job's lag.
 
-The job itself continues from its checkpoint, never from these offsets.
+The job itself continues from its checkpoint and never reads these offsets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Offsets = dict[tuple[str, int], int]
 def offsets_of(progress_end: str | None) -> Offsets:
     """Return {(topic, partition): next offset} from the end offset of a source in Spark's progress.
 
-    `progress_end` is JSON text; the result is empty for a source that is not a topic.
+    `progress_end` is JSON text or None. The result is {} if the source is not a topic.
     """
     try:
         content = json.loads(progress_end or "{}")
@@ -50,10 +50,11 @@ def offsets_of(progress_end: str | None) -> Offsets:
 def committed(client: Mapping[str, str], group: str, topic: str) -> str:
     """Return the offsets that a consumer group has committed for a topic, as JSON for Spark's startingOffsets.
 
-    A partition without a committed offset gets -2, its first record. `client` has the properties of librdkafka.
+    For a partition without a committed offset the JSON has -2, which means its first record. `client` has the
+    properties of librdkafka.
 
     Raises:
-        JobError: the group has no offsets of this topic, or no broker answers.
+        JobError: the group has no offset in any partition of the topic, or no broker answers.
     """
     consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
     try:
@@ -71,12 +72,12 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
 
 
 def _retry_coordinator(ask: Callable[[], T]) -> T:
-    """Return the result of `ask`, repeated for up to 10 seconds while the group has no coordinator.
+    """Return the result of `ask`; repeat it for up to 10 seconds while the group has no coordinator.
 
     A group has no coordinator for a moment after a broker started or the coordinator moved.
 
     Raises:
-        KafkaException: any other error, or there was no coordinator for 10 seconds.
+        KafkaException: there was no coordinator for 10 seconds, or `ask` raised another error.
     """
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
@@ -89,13 +90,16 @@ def _retry_coordinator(ask: Callable[[], T]) -> T:
 
 
 class GroupCommitter:
-    """Commits the newest offsets that the queries of a job have finished, to a consumer group.
+    """Commits the offsets that the queries of a job have finished to a consumer group.
 
-    A thread of its own commits, so that no batch waits.
+    It commits in a thread of its own, so that no batch waits for a commit.
     """
 
     def __init__(self, client: Mapping[str, str], group: str, queries: int = 1) -> None:
-        """Start the thread; it commits nothing until `queries` queries have reported offsets with `offer`."""
+        """Start the thread, which commits nothing until `queries` different queries have called `offer`.
+
+        `client` has the properties of librdkafka, `group` is the name of the consumer group.
+        """
         self._queries = queries
         self._consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
         self._group = group
@@ -107,7 +111,7 @@ class GroupCommitter:
         self._thread.start()
 
     def offer(self, query: str, offsets: Offsets) -> None:
-        """Store the offsets after a finished batch of a query, to be committed.
+        """Take over the offsets after a finished batch of the query with the name `query`; the thread commits them.
 
         If several queries read the same partition, the smallest of their offsets is committed.
         """
@@ -118,7 +122,7 @@ class GroupCommitter:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Commit the offsets that are not committed yet, and end the thread; wait at most 20 seconds."""
+        """Commit the offsets that are not committed yet and end the thread; wait for that at most 20 seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify()

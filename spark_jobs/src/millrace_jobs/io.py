@@ -1,4 +1,4 @@
-"""Opens the streams that a job reads and writes, topics or directories; no other module does."""
+"""Opens the topics and directories that a job reads and writes as streams; no other module does so."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
 def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> DataFrame:
-    """Open a source as a stream of key, value and, for topics, `record`: the struct that `codec` describes.
+    """Open a source as a stream with the columns key and value (bytes); for topics also `record`, see `codec`.
 
-    `source.start` applies only while `checkpoint` is new; `headers` tells whether headers are read. The query fails if
-    records were deleted before it read them. Of a directory each file is read once: the key is its base name, and each
-    line is a value, empty lines included.
+    `source.start` applies only while `checkpoint` is new. Headers are read only if `headers` is true. If records were
+    deleted before the query read them, the query fails. In a directory each file is read once: each line, also an empty
+    one, gives a row with the base name of the file as its key and the line as its value.
 
     Raises:
         JobError: the checkpoint began with another isolation level, or the start cannot be resolved to offsets.
@@ -66,9 +66,10 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
 
 
 def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -> DataStreamWriter:
-    """Return a stream writer of records to a topic: at least once, acknowledged by all in-sync replicas.
+    """Return a stream writer that sends records to a topic: at least once, acknowledged by all in-sync replicas.
 
-    `mode` is Spark's output mode, `linger` the producer's linger.ms. A column `topic` overrides the topic of a record.
+    `mode` is Spark's output mode, `linger` the producer's linger.ms. If `records` have a column `topic`, it names the
+    topic of each record instead of `sink`.
     """
     options = _sink_options(sink, linger)
     if "topic" in records.columns:
@@ -77,10 +78,10 @@ def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -
 
 
 def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic | None) -> DataStreamWriter:
-    """Return a stream writer of records to a folder of JSON lines per batch; a repeated batch replaces its folder.
+    """Return a stream writer that writes each batch as JSON lines to a folder of its own below `path`.
 
-    `mode` is Spark's output mode. Records whose column `topic` is set are dead letters and go to the topic
-    `dead_letters`.
+    A batch that runs again replaces its folder. `mode` is Spark's output mode. Records whose column `topic` is not null
+    are dead letters and go to the topic `dead_letters`; None means that there are none.
     """
 
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
@@ -96,7 +97,10 @@ def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic |
 
 
 def send(records: DataFrame, sink: Topic) -> None:
-    """Write the records of one batch to the topic `sink`; a column `topic` overrides the topic of a record."""
+    """Send the records of one batch to the topic `sink`.
+
+    If `records` have a column `topic`, it names the topic of each record instead of `sink`.
+    """
     options = _sink_options(sink)
     if "topic" in records.columns:
         del options["topic"]
@@ -115,10 +119,10 @@ def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
 
 
 def _isolation(source: Input, checkpoint: str) -> str:
-    """Return the isolation level of a source, which is stored in its checkpoint when that begins.
+    """Return the isolation level of a source. A new checkpoint stores it, a begun checkpoint must keep it.
 
-    Offsets of a batch depend on the level, so it must not change. A checkpoint without a stored level is from a release
-    that read uncommitted records.
+    The level must not change because the offsets of a batch depend on it. A checkpoint without a stored level is from a
+    release that read uncommitted records.
 
     Raises:
         JobError: the configuration sets another level than the checkpoint.

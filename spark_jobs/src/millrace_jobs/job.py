@@ -1,4 +1,7 @@
-"""Declares what a job consists of: parameters, inputs, outputs and one function. Standard library only."""
+"""Declares what a job consists of: parameters, inputs, outputs and one function.
+
+This module imports only the standard library.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +31,24 @@ _STREAMING_JOBS: dict[str, Check] = {
 def parameter(check: Check, **given: Any) -> Any:
     """Return a dataclass field for a parameter of a job; `check` checks its value in the configuration.
 
-    `given` are arguments of `dataclasses.field`: without `default=` the configuration must set the parameter.
+    `given` are further arguments of `dataclasses.field`. Without `default` the configuration must set the parameter.
     """
     return field(metadata={"check": check}, **given)
 
 
 @dataclass(frozen=True)
 class NoParameters:
-    """The parameters of a job that has none."""
+    """The class of parameters for a job without parameters."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job; each module of `millrace_jobs.jobs` ends with one.
+    """A job. Each module of `millrace_jobs.jobs` defines one, under the name JOB.
 
-    `transform(parameters, **inputs)` is a pure function: it takes a DataFrame for each input, under its name, and
-    returns {output name: DataFrame}, or a single DataFrame if there is one output. A job without Spark has
-    `loop(parameters, outputs, stopping)` instead, which returns once `stopping` is set. `reads` names the parameters of
-    such a job that are names of topics to read.
+    `transform(parameters, **inputs)` takes a DataFrame for each input, as the keyword argument with the input's name.
+    It returns {output name: DataFrame}, or a DataFrame if the job has one output, and has no other effect. A job
+    without Spark has `loop(parameters, outputs, stopping)` instead, which returns once `stopping` is set. `reads` has
+    the names of those parameters that name topics which `loop` reads.
     """
 
     summary: str
@@ -59,16 +62,19 @@ class Job:
     shuffles: bool = False  # its state is spread over tasks: it has the key shuffle_partitions
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a real-time job with dead letters.
+        """Check that a real-time job has no dead letters.
 
         Dead letters need a second branch of the query, which Spark rejects for real-time queries.
+
+        Raises:
+            ValueError: `real_time` is set, and the contract of an input has dead letters.
         """
         if self.real_time and any(part.contract and part.contract.dead_letters for part in self.inputs):
             raise ValueError(f"{self.summary}: real_time is for contracts of bytes or text")
 
     @cached_property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value} for the whole configuration of the job."""
+        """Return {configuration key: function that checks its value} for all keys that the job accepts."""
         checks_by_key = {**_ALL_JOBS, **({} if self.loop else _STREAMING_JOBS)}
         for part in (*self.inputs, *self.outputs):
             checks_by_key |= part.keys
@@ -80,30 +86,30 @@ class Job:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the names of the configuration keys that must be set for this job."""
         parameter_names = [item.name for item in fields(self.parameters) if item.default is MISSING]
         part_keys = [key for part in (*self.inputs, *self.outputs) for key in part.required]
         return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *part_keys, *parameter_names]))
 
     @property
     def input_topic(self) -> str | None:
-        """The default topic of the first input; None if there is no input or no default."""
+        """The default topic of the first input; None if the job has no input, or the input no default topic."""
         return self.inputs[0].topic if self.inputs else None
 
     @property
     def output_topic(self) -> str | None:
-        """The default topic of the first output; None if that is no topic or has no default."""
+        """The default topic of the first output; None if the output is not a topic, or has no default topic."""
         return self.outputs[0].topic
 
     def parameters_of(self, data: Mapping[str, object]) -> Any:
-        """Return the job's parameters (an object of its class `parameters`), from the checked configuration `data`."""
+        """Return an object of the job's class `parameters` with the values in the checked configuration `data`."""
         return self.parameters(**{item.name: data[item.name] for item in fields(self.parameters) if item.name in data})
 
 
 def discover_jobs() -> dict[str, Job]:
-    """Return {job name: its Job}, from the `JOB` of each module of `millrace_jobs.jobs`.
+    """Return {job name: Job} from the constant JOB of each module of `millrace_jobs.jobs`.
 
-    A new module there is a new job; no list of jobs must be changed.
+    To add a job, add a module to that package; there is no list of jobs to change.
     """
     package = importlib.import_module("millrace_jobs.jobs")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Later:
-    """A placeholder for a module, which is imported when one of its attributes is read first."""
+    """A placeholder for a module. The module is imported when one of its attributes is read for the first time."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Locks a checkpoint, so that only one process uses it: a job, or `reposition`, which replaces it."""
+"""Locks a checkpoint, so that only one process uses it: a job, or the command `reposition`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ FILE = ".lease"
 def lock(checkpoint: str) -> Iterator[None]:
     """Context manager: hold the lock of a checkpoint during the block; create the checkpoint if it is missing.
 
+    If another process holds the lock, raise at once without waiting.
+
     Raises:
-        JobError: another process holds the lock, or the checkpoint cannot be opened or was moved meanwhile.
+        JobError: another process holds the lock, the checkpoint cannot be opened, or it was moved at the same moment.
     """
     file = Path(checkpoint) / FILE
     try:

@@ -57,14 +57,14 @@ _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch: the next bat
 def await_end(
     running: Sequence[Running], stopping: Event, ending: Event | None = None, watch: KafkaWatch | None = None
 ) -> None:
-    """Wait until `stopping` is set, then let the running batches finish and stop all queries.
+    """Wait until `stopping` is set; then let the running batches finish, and stop all queries.
 
-    All queries also stop if one ends by itself, or if `watch` sees a topic that was recreated. `ending` (default:
-    `stopping`) is set before the stop, which ends waits inside batches.
+    The queries also stop if one of them ends by itself, or if `watch` finds a topic that was deleted and recreated.
+    `ending` (default: `stopping`) is set before queries are stopped; it ends waits inside batches.
 
     Raises:
         BrokersUnavailable: a query failed because brokers did not answer.
-        JobError: a query failed for another reason, or a topic was recreated.
+        JobError: a query failed for another reason, or a topic was deleted and recreated.
     """
     queries, recreated = [run.query for run in running], watch.recreated if watch is not None else []
     while all(query.isActive for query in queries) and not recreated and not stopping.wait(_POLL_SECONDS):
@@ -100,7 +100,7 @@ def await_end(
 
 @contextmanager
 def errors_of_spark() -> Iterator[None]:
-    """Context manager: turn Spark's errors (a missing directory, no Kafka connector) into a JobError."""
+    """Context manager: raise an error of Spark, such as for a missing directory or connector, as a JobError."""
     try:
         yield
     except PySparkException as error:
@@ -108,7 +108,7 @@ def errors_of_spark() -> Iterator[None]:
 
 
 def _cause(failure: StreamingQueryException) -> str:
-    """Return the message of `failure` on one line, without stack frames and query plan, with remedies if known."""
+    """Return the message of `failure` on one line, without stack frames and query plan, with what to do if known."""
     message = str(failure).split("=== Streaming Query ===")[0]
     text = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
     return "; ".join([text.rstrip(". "), *(remedy for pattern, remedy in _REMEDIES.items() if pattern in text)])
@@ -121,9 +121,10 @@ def _end(query: StreamingQuery) -> None:
 
 
 def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the running batch has ended; at full load this is just after the next batch has begun.
+    """Wait until the running batch has ended. If batches follow each other without a pause, the next has then begun.
 
-    Return at once if the query has ended, and after 5 seconds in which it only waits for brokers to report offsets.
+    Return at once if the query has ended. Return after 5 seconds in which the query only waited for brokers to report
+    offsets.
     """
     pause = Event()
     running, asking_since = _last_trigger(query), math.inf
@@ -138,7 +139,8 @@ def _finish_batch(query: StreamingQuery) -> None:
 def _stop(query: StreamingQuery) -> None:
     """Stop the query; return once its batches have ended and its Kafka clients are closed.
 
-    A client whose brokers do not answer cannot be closed: after 5 seconds it is left to the end of the process.
+    A client whose brokers do not answer cannot be closed. This function stops waiting for it after 5 seconds; the end
+    of the process closes it.
     """
     failure: list[Exception] = []
 
@@ -166,8 +168,8 @@ def _last_trigger(query: StreamingQuery) -> str | None:
 class _ProgressReader(JStreamingQueryListener):
     """Reads the progress of a batch from the JVM as one JSON text, as PySpark's `lastProgress` does.
 
-    PySpark's own listener asks the JVM for each field. Each map among the fields ends with a Java exception, for whose
-    name PySpark makes the JVM search all jars, some hundred times a batch: 0.1 CPU seconds.
+    PySpark's own listener requests each field from the JVM. Reading a map among the fields ends with a Java exception,
+    and PySpark makes the JVM search all jars for its name: some hundred times and 0.1 CPU seconds per batch.
     """
 
     def onQueryProgress(self, jevent: Any) -> None:
@@ -177,10 +179,13 @@ class _ProgressReader(JStreamingQueryListener):
 
 
 class BatchLog(StreamingQueryListener):
-    """Logs a line, which ends in JSON, for each batch that read rows, and passes its offsets to a GroupCommitter."""
+    """Logs a line for each batch that read rows, and passes the offsets of each batch to a GroupCommitter.
+
+    The line is text that ends with a JSON object.
+    """
 
     def __init__(self, group: GroupCommitter | None = None) -> None:
-        """Pass the offsets of each batch to `group`, if it is not None."""
+        """Set the GroupCommitter to which offsets are passed; None: they are only logged."""
         super().__init__()
         self._group = group
         self._dead: dict[str, list[Mapping[str, int]]] = {}
@@ -188,9 +193,9 @@ class BatchLog(StreamingQueryListener):
 
     @property
     def _jlistener(self) -> Any:
-        """The Java listener that PySpark registers.
+        """The Java listener that PySpark registers; it reads progress as one JSON text.
 
-        A release of PySpark that does not use this attribute reads the progress field by field.
+        In a release of PySpark that does not use this attribute, progress is read field by field.
         """
         if not hasattr(self, "_jlistenerobj"):
             assert SparkContext._jvm is not None
@@ -198,15 +203,19 @@ class BatchLog(StreamingQueryListener):
         return self._jlistenerobj
 
     def add_queries(self, running: Sequence[Running]) -> None:
-        """Include the dead letters that these queries count in the log.
+        """Add queries whose dead letters are logged.
 
-        They are added to the numbers of earlier queries with the same names, as after an outage.
+        If queries with the same names ran before, as before an outage, the numbers are added.
         """
         for run in running:
             self._dead.setdefault(run.query.name, []).append(run.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log the batch: number, rows and seconds as text, then these and the counters of its query as JSON."""
+        """Log a batch that read rows, and pass its offsets on.
+
+        The line has the batch number, rows and seconds as text, then as JSON these values and the counters of the
+        query.
+        """
         progress = event.progress
         self._tallies.setdefault(progress.name or "", Tally()).count_batch(progress)
         if rows := rows_of(progress):
@@ -218,7 +227,7 @@ class BatchLog(StreamingQueryListener):
         self.report(progress)
 
     def report(self, progress: StreamingQueryProgress) -> None:
-        """Pass the offsets after this batch to the consumer group, if there is one."""
+        """Pass the offsets after the batch of `progress` to the consumer group, if there is a group."""
         if self._group is not None:
             offsets: Offsets = {}
             for source in progress.sources:
@@ -228,7 +237,7 @@ class BatchLog(StreamingQueryListener):
     def report_last(self, running: Sequence[Running]) -> None:
         """Pass the offsets after the last batch of each stopped query to the consumer group.
 
-        Spark may never send the last progress events of a session that ends.
+        This is needed because Spark may not send the last progress events of a session that ends.
         """
         for run in running:
             if (progress := run.query.lastProgress) is not None:

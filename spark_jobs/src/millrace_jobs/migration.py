@@ -1,4 +1,4 @@
-"""Implements `--migrate`: brings the tables of a read model up to date and grants the job's user its rights."""
+"""Implements `--migrate`: updates the tables of a read model, and grants the user of the job its rights."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WRITES = ("SELECT", "INSERT", "UPDATE")
 
 
 def migrate(database: Database, sink: PostgresSink, user: str | None, pending: bool) -> list[str]:
-    """Bring the schema to this release's version, and grant `user` (None: no user) the rights that the job needs.
+    """Update the tables of `sink` to this release's version, and grant `user` the rights that the job needs.
 
-    Return a line for each change, such as `applied orders 1`. With `pending` the lines list what would be changed, and
-    nothing is.
+    With `user` None no rights are granted. Return a line for each change, such as `applied orders 1`. With `pending`,
+    change nothing and return the lines of the changes that a call without `pending` would make.
 
     Raises:
         JobError: the database has versions that this release does not know.

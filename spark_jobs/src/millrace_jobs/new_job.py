@@ -81,10 +81,10 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def new_job(name: str, repository: Path) -> list[Path]:
-    """Write the module and the test of the new job `name` below the folder `repository`; return both paths.
+    """Create the module and the test of the new job `name` below the folder `repository`; return both paths.
 
     Raises:
-        JobError: the name is invalid or exists, or `repository` is not the top folder of a checkout.
+        JobError: the name is invalid or taken, or `repository` is not the top folder of a checkout.
     """
     if not re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name):
         raise JobError(f"{name}: is not a valid job name; write a verb and a noun, like count_words")

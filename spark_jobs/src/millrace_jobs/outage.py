@@ -1,4 +1,4 @@
-"""Detects that brokers do not answer, which is logged once a minute, and that topics were recreated."""
+"""Detects that brokers do not answer, and logs that once a minute; detects topics that were recreated."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers about topics every `ask_seconds`, in a thread of its own.
+    """Asks the brokers for the ids of topics every `ask_seconds`, in a thread of its own.
 
-    `silent` is true while no broker answers; `recreated` has the names of topics whose id has changed since the start.
+    `silent` is true while no broker answers. `recreated` has the names of topics whose id has changed since the watch
+    began.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class KafkaWatch:
         ask_seconds: float = _ASK_SECONDS,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        """Start the thread. `client` has librdkafka's properties; `answer_seconds` is the timeout of a request."""
+        """Start the thread. `client` has properties of librdkafka; `answer_seconds` is the timeout of a request."""
         self.silent = False
         self.recreated: list[str] = []
         self._ids: dict[str, str] = {}
@@ -43,14 +44,14 @@ class KafkaWatch:
         self._thread.start()
 
     def await_answer(self, stopping: Event) -> None:
-        """Ask the brokers at once; return when one answers, or when `stopping` is set."""
+        """Ask the brokers at once; return when a broker answers, or when `stopping` is set."""
         self.silent = True
         self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
             pass
 
     def close(self) -> None:
-        """End the thread, without waiting for the answer to a request."""
+        """Make the thread end; do not wait for that, nor for an answer of a broker."""
         self._closed.set()
         self._wake.set()
 
@@ -79,9 +80,9 @@ class KafkaWatch:
                 silent_since, next_log, self.silent = time.monotonic(), 0.0, False
 
     def _ask(self, admin: AdminClient) -> None:
-        """Ask the brokers about the topics, and note those that were recreated; return if a broker answers.
+        """Ask the brokers for the ids of the topics, and add recreated topics to `recreated`.
 
-        An answer that a topic does not exist counts too. The request does not create topics.
+        The answer that a topic does not exist counts as an answer. The request does not create topics.
 
         Raises:
             KafkaException, NoAnswer: no broker answers.

@@ -29,10 +29,11 @@ Data = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """A topic as the source of a job: records with key, value, headers and their place in the topic.
+    """A topic as the source of a job: rows with key, value, headers and the record's place in the topic.
 
-    `name` begins the configuration keys, as in input_topic. With `files`, the configuration may name a directory of
-    text files instead of a topic. With `several`, it names a list of topics.
+    `contract` gives the default topic and the form of its records. `name` is the prefix of the configuration keys, as
+    in input_topic. With `files`, the configuration may name a directory of text files instead of a topic. With
+    `several`, the configuration names a list of topics.
     """
 
     contract: Contract
@@ -41,7 +42,12 @@ class KafkaSource:
     several: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for `files` without a contract of text, and for `several` with a default topic."""
+        """Check that the fields fit each other.
+
+        Raises:
+            ValueError: `files` is set and the codec of the contract is not text, or `several` is set and the contract
+                names a default topic.
+        """
         if self.files and self.contract.codec != "text":
             raise ValueError(f"{self.name}: lines of files have no envelope, which {self.contract.codec} needs")
         if self.several and self.contract.topic is not None:
@@ -58,7 +64,7 @@ class KafkaSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value}."""
+        """Return {configuration key: function that checks its value} for this source."""
         keys: dict[str, Check] = {
             self._key: checks.topic_names if self.several else checks.topic_name,
             f"{self.name}_start": checks.start,
@@ -77,11 +83,14 @@ class KafkaSource:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the configuration keys of this source that must be set."""
         return () if self.contract.topic else (self._key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield a line, `KEY: what is wrong; what to do`, for keys of `data` that exclude each other."""
+        """Yield a problem for each set of keys that exclude each other in the configuration `data`.
+
+        A problem is a line such as `group: the input is a directory, which has none; remove it`.
+        """
         yield from _either(self.name, data)
         on_files = self.files and f"{self.name}_directory" in data
         wrong_limit, right_limit, kind = (
@@ -94,21 +103,27 @@ class KafkaSource:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
 
     def read_of(self, data: Data) -> list[str]:
-        """Return the names of the topics to read; empty if `data` names a directory, or no topic where it must."""
+        """Return the names of the topics that the configuration `data` lets this source read.
+
+        The list is empty if `data` names a directory, or if neither `data` nor the contract names a topic.
+        """
         if f"{self.name}_directory" in data:
             return []
         topics = data.get(self._key, self.contract.topic)
         return [str(name) for name in (topics if isinstance(topics, list) else [topics]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return the names of the topics to read and of the dead-letter topic; empty for a directory."""
+        """Return the names of the topics that this source needs: those it reads, and the dead-letter topic.
+
+        The list is empty if the configuration `data` names a directory, or if no topic is named.
+        """
         topics = self.read_of(data)
         return [*topics, *filter(None, [self.dead_letters_of(data)])] if topics else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """Return what to read, from the checked configuration `data`.
+        """Return the topics or the directory to read, with start and limits, from the checked configuration `data`.
 
-        `client` has the properties of Kafka's Java client for all topics.
+        `client` has the properties of Kafka's Java client, which are the same for all topics.
         """
         topics = self.read_of(data)
         dead_letters = self.dead_letters_of(data)
@@ -125,9 +140,9 @@ class KafkaSource:
         )
 
     def dead_letters_of(self, data: Data) -> str | None:
-        """Return the name of the topic for records that do not fit the contract.
+        """Return the name of the dead-letter topic: it receives records that do not fit the contract.
 
-        Return None if every record fits the contract, as for bytes and text.
+        Return None if the contract has no dead letters because it accepts every record (its codec is bytes or text).
         """
         default = self.contract.dead_letters
         return str(data.get("dead_letter_topic", default)) if default else None
@@ -143,16 +158,16 @@ class FileSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value}."""
+        """Return {configuration key: function that checks its value} for this source."""
         return {"max_files_per_trigger": checks.at_least(1), f"{self.name}_directory": checks.input_directory}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the configuration keys of this source that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: no key of this source excludes another."""
+        """Yield nothing: no configuration key of this source excludes another key."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
@@ -160,7 +175,10 @@ class FileSource:
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """Return what to read, from the checked configuration `data`; `client` is not used."""
+        """Return the directory to read, with the limit of files in a batch, from the checked configuration `data`.
+
+        `client` is not used.
+        """
         limit = number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER)
         return Input(Directory(str(data[f"{self.name}_directory"])), max_files=limit)
 
@@ -184,21 +202,28 @@ class KafkaSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value}."""
+        """Return {configuration key: function that checks its value} for this output."""
         files: dict[str, Check] = {f"{self.name}_directory": checks.absolute_path} if self.files else {}
         return {f"{self.name}_topic": checks.topic_name, **files}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the configuration keys of this output that must be set."""
         return () if self.contract.topic else (f"{self.name}_topic",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield a problem, `KEY: what is wrong; what to do`, if `data` names both a topic and a directory."""
+        """Yield a problem if the configuration `data` names a topic and a directory for this output.
+
+        The problem is a line `KEY: what is wrong; what to do`.
+        """
         yield from _either(self.name, data)
 
     def topics_of(self, data: Data) -> list[str]:
-        """Return the name of the topic to write, in a list; empty if `data` names a directory."""
+        """Return a list with the name of the topic to write.
+
+        The list is empty if the configuration `data` names a directory, or if neither `data` nor the contract names a
+        topic.
+        """
         topics = data.get(f"{self.name}_topic", self.contract.topic)
         return [] if f"{self.name}_directory" in data or topics is None else [str(topics)]
 
@@ -215,8 +240,9 @@ class KafkaSink:
 class FileSink:
     """A directory of Parquet files as the output of a job, written exactly once: each record is in one file.
 
-    `folders` are columns: a subfolder for each of their values holds the files. Rows must have the columns `topic`,
-    `partition` and `offset` of their records.
+    The rows must have the columns `topic`, `partition` and `offset` of their records. `folders` are the columns by
+    which
+    the files are divided into folders: each value of such a column has its own folder.
     """
 
     folders: tuple[str, ...]
@@ -226,16 +252,16 @@ class FileSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value}."""
+        """Return {configuration key: function that checks its value} for this output."""
         return {f"{self.name}_directory": checks.absolute_path}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the configuration keys of this output that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: no key of this output excludes another."""
+        """Yield nothing: no configuration key of this output excludes another key."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
@@ -251,8 +277,9 @@ class FileSink:
 class PostgresSink:
     """A PostgreSQL table as the output of a job, exactly once: one transaction writes rows and their offsets.
 
-    A new row replaces the stored row with the same `key` columns. `merge` is {column: SQL for its value after that},
-    where `excluded` is the new row and `held` the stored row; other columns take the new value.
+    A new row replaces the stored row whose `key` columns have the same values. `merge` is {column: SQL expression for
+    the column's value in that case}; in the SQL, `excluded` is the new row and `held` the stored row. A column that is
+    not in `merge` takes the value of the new row.
     """
 
     table: str
@@ -265,16 +292,16 @@ class PostgresSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """Return {configuration key: the check of its value}."""
+        """Return {configuration key: function that checks its value} for this output."""
         return {"database": checks.database}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the configuration keys that must be set."""
+        """Return the configuration keys of this output that must be set."""
         return ("database",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Yield nothing: no key of this output excludes another."""
+        """Yield nothing: no configuration key of this output excludes another key."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
@@ -297,9 +324,9 @@ def number(data: Data, key: str, default: int) -> int:
 
 
 def properties(value: object) -> dict[str, str]:
-    """Return the items of the object `value` as {name: text}; empty for any other value.
+    """Return {name: value as text} for a JSON object `value`; return {} if `value` is no object.
 
-    The texts are written as in a properties file: true instead of True, 10000000 instead of 1e7.
+    The texts have the form of a properties file: `true` for True, `10000000` for 1e7.
     """
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: _property_text(item) for name, item in pairs}

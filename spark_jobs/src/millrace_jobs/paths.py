@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists.
+    """Tell whether a path exists; raise if that cannot be found out.
 
-    Path.exists of Python 3.14 and later also returns False if the permission to look is missing; this function raises.
+    From Python 3.14 on, Path.exists also returns False if the permission to look is missing.
 
     Raises:
-        OSError: the path cannot be examined, such as for missing permissions.
+        OSError: the path cannot be examined, for example because a permission is missing.
     """
     try:
         path.stat()

@@ -1,6 +1,6 @@
-"""Reads offsets of batches from a checkpoint and compares them with those that a sink has stored.
+"""Reads the offsets of batches from a checkpoint, and compares them with the offsets that a sink has stored.
 
-So a batch that is repeated, or read again after a lost checkpoint, is not written twice.
+The comparison prevents that a batch is written twice, when Spark repeats it or after the checkpoint was lost.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Range:
 
 
 def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
-    """Return {(topic, partition): Range} of a batch, from the plan that Spark stored before the batch began.
+    """Return {(topic, partition): Range} of the records in a batch, from the plan that Spark stored before it.
 
-    Partitions without records in the batch are absent. Spark writes the file offsets/<batch>: a version, a line about
-    the query, and a line of end offsets for each source. The start of batch 0 is in sources/<number>/0. New partitions
-    begin at 0.
+    Partitions without records in the batch are absent. Spark writes the plan to the file offsets/<batch>: a version, a
+    line about the query, and a line of end offsets for each source. The batch begins at the end offsets of the batch
+    before; batch 0 begins at the offsets in sources/<number>/0. Partitions that were added later begin at 0.
     """
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
@@ -56,9 +56,9 @@ def unapplied(
 ) -> dict[Place, Range]:
     """Return the parts of `ranges`, the records of a batch, that the sink does not hold yet.
 
-    `applied` is {(topic, partition): offset up to which the sink holds records}. For a partition that is not in
-    `applied`, the sink needs all records from `began`, the offset with which the checkpoint began. `query` and `sink`
-    (database or archive) are for messages.
+    `applied` is {(topic, partition): offset up to which the sink holds records}. `began` is {(topic, partition): offset
+    at which the checkpoint began}; it applies to a partition that is not in `applied`. Messages contain `query`, the
+    name of the query, and `sink`, which is database or archive.
 
     Raises:
         JobError: a range begins after the records that the sink holds, so the records between would be missing.
@@ -88,7 +88,8 @@ def unapplied(
 def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
     """Check that the sink holds all records of the batches that the checkpoint has finished.
 
-    `applied` is {(topic, partition): offset up to which the sink holds records}; `sink` is database or archive.
+    `applied` is {(topic, partition): offset up to which the sink holds records}. Messages contain `query`, the name of
+    the query, and `sink`, which is database or archive.
 
     Raises:
         JobError: the sink holds fewer records: it was emptied, or restored to an older state.
@@ -98,17 +99,17 @@ def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: 
 
 
 def has_begun(checkpoint: str) -> bool:
-    """Tell whether the query of a checkpoint has planned a batch.
+    """Tell whether the query of a checkpoint has planned a batch: there is a file offsets/<number>.
 
-    The folder of plans is no sign of that: it exists as soon as a query has tried to start.
+    The folder `offsets` alone does not show that: it exists as soon as a query has tried to start.
     """
     return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
 
 
 def start_offsets(checkpoint: str) -> dict[Place, int]:
-    """Return {(topic, partition): offset} with which the query of a checkpoint began.
+    """Return {(topic, partition): offset at which the query of a checkpoint began to read}.
 
-    Partitions that were added later are absent; they began at 0.
+    Partitions that were added to a topic later are absent; the query began to read them at offset 0.
     """
     offsets: dict[Place, int] = {}
     for file in sorted(Path(checkpoint).glob("sources/*/0")):
@@ -117,9 +118,10 @@ def start_offsets(checkpoint: str) -> dict[Place, int]:
 
 
 def next_offsets(checkpoint: str) -> dict[Place, int]:
-    """Return {(topic, partition): offset} at which a query continues: after its last finished batch.
+    """Return {(topic, partition): offset at which the query of a checkpoint continues}.
 
-    Before a batch has finished, these are the offsets with which it began; {} if there is no checkpoint.
+    The query continues after its last finished batch; before its first batch has finished, at the offsets at which it
+    began. The result is {} if there is no checkpoint.
     """
     folder = Path(checkpoint)
     finished = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
@@ -129,10 +131,9 @@ def next_offsets(checkpoint: str) -> dict[Place, int]:
 
 
 def in_ranges(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Place, Range]) -> DataFrame:
-    """Return the records of `batch` in `ranges`; `planned` are the ranges of the whole batch.
+    """Return the records of `batch` that are in `ranges`; `planned` are the ranges of the whole batch.
 
-    If both are equal, the batch is returned without a filter: Spark compiles code for the offsets in a filter, for each
-    batch.
+    If `ranges` equals `planned`, return `batch` without a filter, since Spark compiles the code of each new filter.
     """
     if ranges == planned:
         return batch

@@ -32,7 +32,7 @@ _STAGED = sql.Identifier("staged")
 
 
 class Moved(Exception):
-    """Raised if the stored offsets of a query changed since they were read: another process has written its records."""
+    """Raised if the stored offsets of a query are not those that the caller read: another process changed them."""
 
 
 # A lost host is detected after half a minute, also in the middle of a COPY or a COMMIT.
@@ -45,19 +45,19 @@ _TIMEOUTS = {
 
 
 def connect(database: Database) -> Connection:
-    """Return a connection in autocommit mode; `connection.transaction()` makes statements one transaction."""
+    """Connect to the database in autocommit mode; `connection.transaction()` makes statements one transaction."""
     defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_TIMEOUTS}
     return psycopg.connect(autocommit=True, **{**defaults, **database.client})  # type: ignore[arg-type]
 
 
 def retry(operation: Callable[[], T], stopping: Event) -> T:
-    """Return the result of `operation`, which is repeated while the database does not answer; log that once a minute.
+    """Return the result of `operation`; while the database does not answer, repeat it and log that once a minute.
 
-    `operation` may have committed before the connection broke: the stored offsets show that to the next attempt.
+    If the connection breaks while `operation` commits, it runs again, so it must first read whether its data is stored.
 
     Raises:
         Stopped: the database does not answer, and `stopping` was set.
-        JobError: the database answers and refuses the operation.
+        JobError: the database answers and rejects the operation.
     """
     failing_since, next_log = time.monotonic(), 0.0
     while True:
@@ -83,16 +83,17 @@ def _refused(error: psycopg.Error) -> JobError:
 
 
 def applied(connection: Connection, query: str) -> dict[Place, int]:
-    """Return {(topic, partition): offset after the last record that the database holds} for a query."""
+    """Return {(topic, partition): offset after the last record that the database holds for `query`}."""
     rows = connection.execute("SELECT topic, partition, until_offset FROM job_positions WHERE query = %s", (query,))
     return {(topic, partition): until for topic, partition, until in rows.fetchall()}
 
 
 def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -> None:
-    """Check that the records that the query has stored came from the topic with the id `topic_id`.
+    """Check that the records that `query` has stored came from the topic with the id `topic_id`.
 
     Raises:
-        JobError: the topic was deleted and recreated, so its new records would be skipped as already stored.
+        JobError: the topic was deleted and recreated, so its new records would be skipped as if they were stored
+            already.
     """
     row = connection.execute(
         "SELECT topic_id FROM job_positions WHERE query = %s AND topic = %s AND topic_id <> %s",
@@ -118,10 +119,11 @@ def apply(
 ) -> None:
     """Write the rows, the offset ranges of their records and the numbers of dead letters, in one transaction.
 
-    `expected` are the stored offsets as the caller has read them with `applied`; `dead` is {reason: number of records}.
+    `expected` is the result of `applied` that the caller has read before. `ranges` are the records from which `rows`
+    were computed. `dead` is {reason: number of dead letters}.
 
     Raises:
-        Moved: the stored offsets are no longer `expected`; nothing was written.
+        Moved: the stored offsets differ from `expected`; nothing was written.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))
@@ -146,7 +148,7 @@ def apply(
 
 
 def _merge(connection: Connection, sink: PostgresSink, rows: pa.Table) -> None:
-    """COPY the rows into a temporary table, then insert them, or update the stored rows with the same keys."""
+    """Write rows into the table of `sink`: update the stored row with the same key columns, or insert a new row."""
     from pyarrow import csv
 
     if not rows.num_rows:

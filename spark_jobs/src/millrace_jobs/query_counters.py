@@ -12,7 +12,8 @@ from millrace_jobs.runtime import DEAD
 def rows_of(progress: StreamingQueryProgress) -> int:
     """Return the number of records of a batch.
 
-    If a second branch of the query writes dead letters, Spark counts each record twice, so its number is halved.
+    If a second branch of the query writes dead letters, Spark reads and counts each record twice; the result counts
+    each record once.
     """
     counted_twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
     return progress.numInputRows // 2 if counted_twice else progress.numInputRows
@@ -20,14 +21,17 @@ def rows_of(progress: StreamingQueryProgress) -> int:
 
 @dataclass
 class Tally:
-    """The counters of one query since its start: dead letters by reason, and rows that came after their watermark."""
+    """The counters of one query since its start.
+
+    `dead_letters` is {reason: number of records}. `late` is the number of rows that came after the watermark.
+    """
 
     dead_letters: dict[str, int] = field(default_factory=dict)
     late: int = 0
     _batch: int = -1
 
     def count_batch(self, progress: StreamingQueryProgress) -> None:
-        """Add the dead letters and late rows of a batch; ignore a batch that an idle query reports again."""
+        """Add the dead letters and late rows of a batch. A batch that was counted before is ignored."""
         if progress.batchId <= self._batch:
             return
         self._batch = progress.batchId
@@ -39,9 +43,13 @@ class Tally:
         self.late += sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
 
     def facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
-        """Return the counters for the log: dead letters, state size, watermark and late rows.
+        """Return the counters of the query as a dict for the log.
 
-        Counters that do not apply to the query are absent. The state size and the watermark are those of `progress`.
+        A counter that does not apply to the query is absent. Keys of the result:
+        dead_letters: {reason: number of records} since the start
+        state_rows, state_bytes: size of the state after the batch of `progress`
+        watermark: time (text) of the watermark after the batch of `progress`
+        late: rows since the start that came after the watermark
         """
         counters: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
         if progress.stateOperators:

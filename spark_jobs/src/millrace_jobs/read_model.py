@@ -1,7 +1,4 @@
-"""Writes the batches of a query to PostgreSQL.
-
-Decodes, transforms and writes those records of a batch that the database does not hold yet.
-"""
+"""Writes the batches of a query to PostgreSQL: decodes and transforms the records that the database has not yet."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ _LOG = logging.getLogger(__name__)
 class ReadModel:
     """A query that maintains a PostgreSQL table; Spark calls the object for each batch (foreachBatch).
 
-    Dead letters are sent before the transaction. After a kill between both they are sent again, with the same offset in
-    their headers, but the database counts them once.
+    Dead letters are sent before the transaction of the batch. If the process is killed between the two, the dead
+    letters are sent again with the same offset in their headers; the database counts them once.
     """
 
     query: str
@@ -49,12 +46,12 @@ class ReadModel:
     _connection: postgres.Connection | None = None
 
     def check(self, stopping: Event) -> None:
-        """Check that the query may continue with this database; wait while the database does not answer.
+        """Check that the query may continue with this database; while the database does not answer, try again.
 
         Raises:
             Stopped: the database does not answer, and `stopping` was set.
-            JobError: the database has another schema than this release, records of a deleted topic of the same name, or
-                fewer records than the checkpoint has finished.
+            JobError: the tables are not of this release's version; the stored records came from a deleted topic of the
+                same name; or records that the checkpoint has finished are missing in the database.
         """
         self._topic_id = topic_id(self.source)
         postgres.retry(self._check, stopping)
@@ -65,11 +62,13 @@ class ReadModel:
         check_sink(self.checkpoint, postgres.applied(self._connected(), self.query), self.query)
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Write those records of a batch that the database does not hold yet.
+        """Write the records of a batch that the database does not hold yet.
+
+        While the database does not answer, try again.
 
         Raises:
             Stopped: the database does not answer, and `ending` was set.
-            JobError: the database refuses the rows, or records before the batch are missing in the database.
+            JobError: the database rejects the rows, or records before the batch are missing in the database.
         """
         ranges = ranges_of(self.checkpoint, batch_id)
         while not postgres.retry(lambda: self._apply(batch, ranges), self.ending):
@@ -94,7 +93,7 @@ class ReadModel:
         return True
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
-        """Return the transformed rows and {reason: number of records that do not fit}, from one pass over records."""
+        """Return the transformed rows and {reason: number of rejected records}; the records are read only once."""
         observation = Observation()
         valid_rows = codec.valid_rows(decoded.observe(observation, *codec.reason_counts(self.contract)), self.contract)
         rows = self.transform(valid_rows).toArrow()

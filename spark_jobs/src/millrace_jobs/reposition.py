@@ -1,4 +1,4 @@
-"""`millrace-jobs reposition JOB`: makes a job continue from other offsets, by replacing its checkpoint."""
+"""`millrace-jobs reposition JOB`: replaces the checkpoint of a job, so that the job continues at other offsets."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Move:
-    """The change for one partition: a fresh checkpoint would read from `begin` to `end`.
+    """The change for one partition: with a fresh checkpoint, the job reads the offsets from `begin` up to `end`.
 
-    `current` is the offset at which the present checkpoint continues; None if it has none.
+    `end` is the offset after the last record at present. `current` is the offset at which the present checkpoint
+    continues; None if the checkpoint has no offset for the partition.
     """
 
     topic: str
@@ -38,17 +39,17 @@ class Move:
 
     @property
     def again(self) -> int:
-        """The number of records that would be read a second time."""
+        """The number of records that the job would read a second time."""
         return max(0, min(self.current or 0, self.end) - self.begin)
 
     @property
     def left_out(self) -> int:
-        """The number of records that would never be read: those from `current` to `begin`."""
+        """The number of records that the job would never read: those from `current` to `begin`."""
         return 0 if self.current is None else max(0, self.begin - self.current)
 
 
 def start_argument(arguments: argparse.Namespace) -> Start | None:
-    """Return the start that the command line names (--to-group, --to-time, ...); None if it names none.
+    """Return the Start that the command line gives (--to-group, --to-time, ...), or None if it gives no start.
 
     Raises:
         ConfigError: the value of --to-group or --to-time is not valid.
@@ -70,13 +71,13 @@ def start_argument(arguments: argparse.Namespace) -> Start | None:
 
 
 def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
-    """Return {input name: a Move for each of its partitions}; nothing is changed.
+    """Return {input name: list of a Move for each partition of the input}; nothing is changed.
 
-    `start` overrides the start in the configuration, which applies if `start` is None.
+    If `start` is None, the start in the configuration applies.
 
     Raises:
-        JobError: the job reads no topic, the start is outside the stored records of a partition, a database or archive
-            would get a gap, or no broker answers.
+        JobError: the job reads no topic; the start is outside the stored records of a partition; records would be
+            missing in a database or archive; or no broker answers.
     """
     moves_by_input: dict[str, list[Move]] = {}
     current = next_offsets(checkpoints(config)[0])
@@ -99,7 +100,10 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
 
 
 def checkpoints(config: Config) -> list[str]:
-    """Return the folders with the progress of the job's queries: the checkpoint, or one below it for each output."""
+    """Return the checkpoint folder of each query of the job.
+
+    With one output it is the configured checkpoint; with several, each output has a folder below that checkpoint.
+    """
     outputs = JOBS[config.job].outputs
     if len(outputs) == 1:
         return [config.checkpoint]
@@ -107,7 +111,10 @@ def checkpoints(config: Config) -> list[str]:
 
 
 def table(moves_by_input: dict[str, list[Move]]) -> Iterator[str]:
-    """Yield the lines of a table of the moves, and a line with their sums."""
+    """Yield the lines of a table with a row for each Move, and a last line with sums.
+
+    `moves_by_input` is the result of `moves`.
+    """
     rows = [("topic", "partition", "from", "to", "records", "again", "left out")]
     rows += [
         (move.topic, f"{move.partition}", f"{move.begin}", f"{move.end}", f"{move.end - move.begin}", f"{move.again}",
@@ -128,13 +135,14 @@ def table(moves_by_input: dict[str, list[Move]]) -> Iterator[str]:
 
 
 def apply(config: Config, moves_by_input: dict[str, list[Move]]) -> Path | None:
-    """Replace the checkpoint by a fresh one that starts at the offsets of the moves; return the path of the old one.
+    """Replace the checkpoint by a new one that starts at the offsets of `moves_by_input`, the result of `moves`.
 
-    Return None if there was no old checkpoint. The new checkpoint is completed beside the old one. After a kill the old
-    checkpoint is in place, or `finish` completes the replacement. An error leaves everything unchanged.
+    Return the path to which the old checkpoint was renamed; None if there was no old checkpoint. The new checkpoint is
+    completed beside the old one before the old one is renamed. After a kill the old checkpoint is in place, or `finish`
+    completes the replacement. If an error is raised, nothing is changed.
 
     Raises:
-        JobError: another process uses the checkpoint, or it cannot be moved.
+        JobError: another process uses the checkpoint, or the checkpoint cannot be moved.
     """
     checkpoint = _resolved_checkpoint(config)
     new = _new_path(checkpoint)
@@ -160,10 +168,11 @@ def apply(config: Config, moves_by_input: dict[str, list[Move]]) -> Path | None:
 def finish(config: Config) -> None:
     """Complete an `apply` that was killed: move the new checkpoint that it prepared into place.
 
-    If the old checkpoint is still in place and has planned batches, delete the new one instead.
+    If the old checkpoint is still in place and has planned batches, delete the new checkpoint instead. Do nothing if
+    there is no new checkpoint.
 
     Raises:
-        JobError: another process uses the checkpoint, or it cannot be moved.
+        JobError: another process uses the checkpoint, or the checkpoint cannot be moved.
     """
     checkpoint = _resolved_checkpoint(config)
     new = _new_path(checkpoint)
@@ -183,7 +192,7 @@ def _resolved_checkpoint(config: Config) -> Path:
     """Return the path of the checkpoint with links resolved: the new one must be on the same file system.
 
     Raises:
-        JobError: the process runs as root, and a link on the path belongs to a user who could redirect it.
+        JobError: the process runs as root, and a link in the path belongs to a user who could redirect it.
     """
     named = Path(config.checkpoint)
     target = Path(os.path.realpath(named))
@@ -196,7 +205,7 @@ def _resolved_checkpoint(config: Config) -> Path:
 
 @contextmanager
 def _os_errors(checkpoint: Path, advice: str) -> Iterator[None]:
-    """Context manager: turn errors of the operating system into a JobError that ends with `advice`."""
+    """Context manager: raise an error of the operating system as a JobError whose message ends with `advice`."""
     try:
         yield
     except OSError as error:
@@ -216,9 +225,9 @@ def _new_path(checkpoint: Path) -> Path:
 
 
 def _replace_checkpoint(new: Path, checkpoint: Path) -> Path | None:
-    """Move the new checkpoint to the place of the old one; return the path to which the old one was renamed.
+    """Move the checkpoint at the path `new` to the path `checkpoint`; return the new path of the old checkpoint.
 
-    Return None if there was no old checkpoint, or an empty one, which is deleted.
+    Return None if there was no old checkpoint, or if it was empty and has been deleted.
     """
     old: Path | None = None
     if exists(checkpoint) and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
@@ -236,9 +245,9 @@ def _replace_checkpoint(new: Path, checkpoint: Path) -> Path | None:
 
 
 def _create_checkpoint(config: Config, moves_by_input: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
-    """Create in `part` a checkpoint that starts at the moves, with the owner of the old one.
+    """Create in the folder `part` a checkpoint that starts at the moves.
 
-    If there is no old checkpoint, the owner is that of its folder. The owner is set because root may run this command.
+    Its owner is the owner of the old checkpoint, or of the folder that will contain it; root may run this command.
     """
     part.mkdir(parents=True)
     for folder in checkpoints(config):

@@ -29,8 +29,8 @@ DEAD = "dead "  # prefix of the metric in a query's progress that counts dead le
 class Running:
     """A query that was started.
 
-    If a batch raises a JobError, `failure` contains it, because Spark wraps it in errors of its own. `dead` is {reason:
-    number of dead letters}, for outputs other than topics.
+    `failure` contains the JobError that a batch has raised, since Spark wraps it in errors of its own; otherwise it is
+    empty. `dead` is {reason: number of dead letters}; it stays empty if the output is a topic.
     """
 
     query: StreamingQuery
@@ -39,10 +39,10 @@ class Running:
 
 
 def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | None = None) -> list[Running]:
-    """Start one query for each output of the job; return the queries.
+    """Start a query for each output of the job, and return these queries.
 
-    If there are several outputs, each query has its checkpoint in a folder with the name of the output. `stopping` ends
-    waits during the start; `ending` (default: `stopping`) ends waits inside batches.
+    A job with several outputs keeps the checkpoint of each query in a folder with the name of the output. `stopping`
+    ends waits during the start. `ending` (default: `stopping`) ends waits inside batches.
 
     Raises:
         Stopped: `stopping` was set while the start waited.
@@ -154,7 +154,7 @@ def _transform_of(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame],
 
 
 def _check_slots(spark: SparkSession, config: Config) -> None:
-    """Check that a real-time job has a task slot for each partition: a partition without one is never read.
+    """Check that a real-time job has a task slot for each partition; without a slot a partition is never read.
 
     Raises:
         JobError: there are fewer slots than partitions.

@@ -1,4 +1,4 @@
-"""Creates and updates the tables of a read model: numbered SQL files of the wheel, each applied once, in order."""
+"""Creates and updates the tables of a read model from numbered SQL files, each applied once, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS job_migrations (
 
 @dataclass(frozen=True)
 class Migration:
-    """One version of the tables of `model`: its number and its SQL."""
+    """One version of the tables of a read model: `model` is its name, `sql` changes the version before to this."""
 
     model: str
     version: int
@@ -31,7 +31,7 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 digest of the SQL, in hexadecimal; stored to detect that a released version was changed."""
+        """The SHA-256 digest of the SQL in hexadecimal; it shows whether a released version was changed."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
@@ -47,12 +47,13 @@ def migrations(model: str) -> list[Migration]:
 
 
 def migrate(connection: psycopg.Connection, model: str) -> list[str]:
-    """Apply the versions of `model` that the database does not have, in one transaction.
+    """Apply the versions that the database does not have yet for the read model `model`, in one transaction.
 
     Return the applied versions, such as `orders 1`.
 
     Raises:
-        JobError: the database has a version that this wheel does not know, or one that was applied with another text.
+        JobError: the database has a version that this release does not know, or a version that was applied from another
+            SQL text than this release has.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_migrations'))")
@@ -70,10 +71,10 @@ def migrate(connection: psycopg.Connection, model: str) -> list[str]:
 
 
 def check(connection: psycopg.Connection, model: str) -> None:
-    """Check that the database has exactly the versions of `model` that this wheel has.
+    """Check that the database has exactly the versions for the read model `model` that this release has.
 
     Raises:
-        JobError: a version is missing in the database, unknown to this wheel, or was applied with another text.
+        JobError: a version is missing in the database, unknown to this release, or was applied from another SQL text.
     """
     if missing := missing_versions(connection, model):
         raise JobError(
@@ -83,10 +84,13 @@ def check(connection: psycopg.Connection, model: str) -> None:
 
 
 def missing_versions(connection: psycopg.Connection, model: str) -> list[str]:
-    """Return the versions of `model` that are not applied in the database, such as `orders 1`; write nothing.
+    """Return the versions for the read model `model` that the database does not have, such as `orders 1`.
+
+    Nothing is written.
 
     Raises:
-        JobError: the database has a version that this wheel does not know, or one that was applied with another text.
+        JobError: the database has a version that this release does not know, or a version that was applied from another
+            SQL text than this release has.
     """
     with connection.transaction():
         table_exists = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()

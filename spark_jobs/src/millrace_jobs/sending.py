@@ -38,7 +38,7 @@ class Event:
 
 
 def event_id(chance: random.Random) -> str:
-    """Return a random UUID as text; `chance` with the same seed gives the same ids again."""
+    """Return a random UUID as text. A `chance` that was created with the same seed gives the same ids."""
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 
@@ -63,13 +63,13 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
 def queue(
     producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, on_result: OnResult
 ) -> None:
-    """Queue a record for sending; `on_result(error, message)` is called with its result, where None means no error.
+    """Queue a record for sending. Later the producer calls `on_result(error, message)`; error None means stored.
 
-    `on_result` is also called if the client refuses the record at once: if the record is too large, or if brokers have
-    reported the topic as missing or forbidden.
+    If the client rejects the record at once, this function calls `on_result` itself. The client does so if the record
+    is too large, or if brokers have reported the topic as missing or forbidden.
 
     Raises:
-        BufferError: the producer's queue is full.
+        BufferError: the producer's queue is full; `on_result` is not called.
     """
     from confluent_kafka import KafkaError, KafkaException
 
@@ -85,9 +85,9 @@ def queue(
 def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
     """Run `act`, which calls poll() or flush() of a producer, and return its result; 0 after a fatal error.
 
-    After a fatal error, such as a missing WRITE permission, the producer sends nothing more. poll() and flush() raise
-    that error, and it is passed to `on_result`. Callbacks run while it is pending, so they must only take notes: any
-    call of the library in a callback fails with a SystemError.
+    After a fatal error, such as a missing permission to write, the producer sends nothing more, and poll() and flush()
+    raise that error; this function passes it to `on_result` instead. `on_result` must not call the producer: while a
+    fatal error is pending, each call of the library in a callback fails with a SystemError.
     """
     from confluent_kafka import KafkaException
 
@@ -102,7 +102,10 @@ def reporting_fatal(act: Callable[[], int], on_result: OnResult) -> int:
 
 
 def reason(errors: Sequence[KafkaError]) -> str:
-    """Return why records were refused, and the remedy if known: from the fatal error, else from the first error."""
+    """Return why brokers rejected records, as text, with what to do if that is known.
+
+    `errors` must not be empty; the text is that of the first fatal error, or of the first error if none is fatal.
+    """
     from confluent_kafka import KafkaError as Known
 
     remedies = {
@@ -122,12 +125,13 @@ def reason(errors: Sequence[KafkaError]) -> str:
 def send(
     events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, limit: int, stopping: threading.Event
 ) -> None:
-    """Send events to `sink` at `per_second` until `stopping` is set or `limit` events are sent (0: no limit).
+    """Send events to the topic `sink` until `stopping` is set or `limit` events are sent; 0 means no limit.
 
-    Return once each sent event is acknowledged. `contract` gives the schema version, which is sent as a header.
+    `per_second` is the rate. Return once every sent event is acknowledged. `contract` gives the schema version, which
+    is sent as a header.
 
     Raises:
-        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
+        JobError: a broker rejected an event permanently, or brokers do not acknowledge events after `stopping` was set.
     """
     producer = producer_of(sink.client, **{"linger.ms": 20, "compression.type": "lz4"})
     sender = _Sender(sink.name)
@@ -163,7 +167,7 @@ def send(
 
 
 class _Sender:
-    """Counts the events that brokers have stored, and collects the errors of those that were refused."""
+    """Counts the events that brokers have stored, and collects the errors of rejected events."""
 
     def __init__(self, topic: str) -> None:
         self.topic, self.sent = topic, 0
@@ -178,10 +182,10 @@ class _Sender:
             self.errors.append(error)
 
     def log_progress(self, waiting: int, last: bool = False) -> None:
-        """Log the numbers of stored events and of those in flight (`waiting`), once a minute; at once if `last`.
+        """Log the numbers of stored events and of events in flight (`waiting`) once a minute; at once if `last`.
 
         Raises:
-            JobError: an event was refused.
+            JobError: an event was rejected.
         """
         if self.errors:
             problem = (

@@ -38,7 +38,7 @@ def build(config: Config) -> SparkSession:
     """Return the Spark session for a job; `config.spark` overrides `DEFAULTS`, and the time zone is always UTC.
 
     Raises:
-        JobError: `jars_directory` contains no jar.
+        JobError: the directory `config.jars_directory` contains no jar.
     """
     properties = {**DEFAULTS, **config.spark}
     if properties["spark.master"].startswith("local"):

@@ -8,9 +8,9 @@ _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 def stop_on_signals(stopping: Event) -> None:
-    """Make the first SIGTERM or SIGINT set `stopping`, and a second one end the process at once.
+    """Make the first SIGTERM or SIGINT set `stopping`; a second signal ends the process at once.
 
-    If `stopping` is set already, the next signal ends the process.
+    If `stopping` is set when this function is called, the next signal ends the process.
     """
 
     def request_stop(number: int, frame: FrameType | None) -> None:

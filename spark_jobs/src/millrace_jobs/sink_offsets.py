@@ -1,4 +1,4 @@
-"""Checks that databases and archives, which store offsets, accept a new start of their job."""
+"""Checks that the databases and archives of a job accept another start of the job. They store offsets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from millrace_jobs.topics import topic_id
 
 
 def check(config: Config, starts: Mapping[Place, int]) -> None:
-    """Check that every database and archive of the job would accept a fresh checkpoint with these starts.
+    """Check that no records would be missing in a database or archive if the job began at `starts`.
 
-    `starts` is {(topic, partition): first offset to read}. A sink accepts a start that is not after its stored offset.
+    `starts` is {(topic, partition): first offset to read}. A database or archive accepts a start at or before the
+    offset that it has stored for the partition.
 
     Raises:
-        JobError: records between the stored offset and the start would be missing (one line for each partition), a
-            topic was recreated, or a sink cannot be read.
+        JobError: records between the stored offset and the start would be missing (the message has a line for each
+            partition), a topic was deleted and recreated, or a database or archive cannot be read.
     """
     outputs = JOBS[config.job].outputs
     topics = [topic for source in config.inputs.values() for topic in source.topics]

@@ -1,4 +1,7 @@
-"""Resolves the start of a query with a fresh checkpoint (a time, a consumer group, earliest, latest) to offsets."""
+"""Resolves the start of a query with a fresh checkpoint to offsets.
+
+A start is a time, a consumer group, the earliest or the latest record.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,18 @@ Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's 
 
 
 def milliseconds(moment: str) -> int:
-    """Return a time in milliseconds since 1970 (UTC); `moment` is ISO 8601 text with a zone: 2026-01-31T12:00:00Z."""
+    """Return a time as milliseconds since 1970 in UTC.
+
+    `moment` is ISO 8601 text with a time zone, such as 2026-01-31T12:00:00Z.
+    """
     return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
 
 
 def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
-    """Return the offsets that a consumer group has committed for all topics of `source`, as JSON for startingOffsets.
+    """Return the offsets that a consumer group has committed for all topics of `source`.
 
-    startingOffsets is the option of Spark's Kafka source. `client` has the properties of librdkafka.
+    The result is JSON for the option startingOffsets of Spark's Kafka source. `client` has the properties of
+    librdkafka.
 
     Raises:
         JobError: the group has no offsets of one of the topics, or no broker answers.
@@ -41,9 +48,12 @@ def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
 
 
 def stored_start(checkpoint: str, source: Input) -> str | None:
-    """Return the offsets that `store_start` wrote into a checkpoint, as JSON for Spark's option startingOffsets.
+    """Return the offsets that `store_start` wrote into a checkpoint, as JSON for Spark's startingOffsets.
 
-    Partitions that were added since then start at their first record. Return None if nothing is stored.
+    Return None if nothing was stored. A partition that was added to a topic later starts at its first record.
+
+    Raises:
+        JobError: no broker answers.
     """
     stored: Offsets = {}
     for topic in source.topics:
@@ -61,9 +71,9 @@ def stored_start(checkpoint: str, source: Input) -> str | None:
 
 
 def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
-    """Write start offsets, {topic: {partition: offset}}, into a new checkpoint, for the first start of its query.
+    """Write start offsets, {topic: {partition: offset}}, into a new checkpoint.
 
-    They override the start in the configuration.
+    The query reads them at its first start, where they override the start in the configuration.
     """
     for topic in source.topics:  # one file for each topic, so that their order in the configuration does not matter
         file = _file(checkpoint, topic.name)
@@ -74,11 +84,12 @@ def store_start(checkpoint: str, source: Input, offsets: Offsets) -> None:
 def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int, int]]:
     """Return {(topic, partition): (first offset, offset of `start`, end offset)} for all partitions of `source`.
 
-    The end offset is the one after the last record. A partition without a record after the start time starts at its
-    end, and a partition without an offset of the start group at its first record.
+    The end offset is the offset after the last record. If `start` is a time, a partition without a record at or after
+    that time starts at its end offset. If `start` is a consumer group, a partition without an offset of the group
+    starts at its first offset.
 
     Raises:
-        JobError: the start group has no offsets of one of the topics, or no broker answers.
+        JobError: the group has no offsets of one of the topics, or no broker answers.
     """
     positions: dict[tuple[str, int], tuple[int, int, int]] = {}
     group = json.loads(of_group(_client(source), start.of, source)) if start.at == "group" else {}
@@ -102,7 +113,7 @@ def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int
 
 
 def partitions(source: Input) -> list[tuple[str, int]]:
-    """Return (topic, partition number) of each partition of the source.
+    """Return a pair (topic, partition number) for each partition of the source.
 
     Raises:
         JobError: no broker answers.
@@ -124,7 +135,7 @@ def _consumer(source: Input) -> Iterator[Consumer]:
     """Context manager: yield a consumer for the brokers of `source` that joins no group and commits nothing.
 
     Raises:
-        JobError: the block raised a KafkaException, such as for brokers that do not answer.
+        JobError: the block raised a KafkaException, for example because no broker answers.
     """
     settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0}
     consumer = Consumer({**_client(source), **settings})

@@ -35,12 +35,12 @@ _NAMES = {
 
 
 def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> None:
-    """Return once every topic exists, or when `stopping` is set.
+    """Return when all `topics` exist on the brokers, or when `stopping` is set.
 
-    Each request is for the list of all topics: a request for a topic by name could create that topic.
+    Each request asks for the list of all topics, because a request for a topic by name could create that topic.
 
     Raises:
-        JobError: a topic does not exist after `seconds`, or the properties of the client are invalid.
+        JobError: a topic does not exist, or no broker answers, after `seconds`; or the client's properties are invalid.
     """
     if not topics:
         return
@@ -66,7 +66,7 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
 
 
 def topic_id(topic: Topic) -> str:
-    """Return the id of a topic, which differs from that of a deleted topic with the same name (KIP-516).
+    """Return the id of a topic (KIP-516). A topic that was deleted and recreated has another id.
 
     A broker may not know a new topic yet, so the request is repeated for up to 30 seconds.
 
@@ -88,7 +88,7 @@ def topic_id(topic: Topic) -> str:
 
 
 def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a Java client under librdkafka's names; drop those that librdkafka does not have."""
+    """Return properties of a Java client as properties of librdkafka; leave out those without a counterpart."""
     properties = {name: client[java] for java, names in _NAMES.items() if java in client for name in names}
     login = jaas_options(client.get("sasl.jaas.config", ""))
     properties.update({f"sasl.{name}": login[name] for name in ("username", "password") if name in login})
@@ -98,10 +98,11 @@ def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def retries(client: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that set the pause before a producer retries: those in `client`, else at most 100 ms.
+    """Return the properties that set how long a producer waits before it retries.
 
-    100 ms was the pause of Java clients before Kafka 3.7. Newer clients double the pause up to a second, and a write
-    that fails just before its partition has a new leader would wait that long.
+    They are retry.backoff.ms and retry.backoff.max.ms of `client`; if neither is set, at most 100 ms. That was the
+    pause of Java clients before Kafka 3.7. Newer clients double the pause up to a second, and a write that fails just
+    before its partition has a new leader would wait that long.
     """
     names = ("retry.backoff.ms", "retry.backoff.max.ms")
     # Java's clients also accept 0 and larger values. librdkafka reports values that neither accepts.

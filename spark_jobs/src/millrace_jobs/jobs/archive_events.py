@@ -1,4 +1,7 @@
-"""Archive the records of topics as Parquet files, by date and topic, each once: key, value and headers unchanged."""
+"""Archive the records of topics as Parquet files in folders by date and topic.
+
+Each record is stored once, with key, value and headers unchanged.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return topic, partition, offset, timestamp, headers, key and value of each record, and `date`, its day in UTC."""
+    """Return the columns of each record for the archive.
+
+    They are topic, partition, offset, timestamp, headers, key, value and `date` (the day of the timestamp in UTC).
+    """
     envelope = [f"record.{name}" for name in ("topic", "partition", "offset", "timestamp", "headers")]
     return input.select(F.to_date("record.timestamp").alias("date"), *envelope, "key", "value")
 

@@ -1,4 +1,4 @@
-"""Average the readings of each sensor over windows of event time: one row for each sensor and window."""
+"""Average the readings of each sensor over windows of event time: a row for each pair of sensor and window."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`window` is the length of a window of time, `late_by` how late a reading may arrive to be counted."""
+    """The times of the windows, each a number and a unit such as `1 minute`.
+
+    `window` is the length of a window. A reading counts if it arrives at most `late_by` after newer readings.
+    """
 
     window: str = parameter(checks.duration, default="1 minute")
     late_by: str = parameter(checks.duration, default="1 minute")
 
 
 def transform(parameters: Parameters, input: DataFrame) -> DataFrame:
-    """Return count, average, least and greatest reading of each sensor and window.
+    """Return a row for each sensor and window: number, average, least and greatest of its readings.
 
-    A window is written once a reading arrives that is `late_by` past the window's end; later readings for the window
-    are dropped and counted as late.
+    A window is written once a reading arrives whose time is `late_by` past the end of the window. Readings for the
+    window that arrive later are dropped and counted as late.
     """
     window = F.window("at", parameters.window).alias("window")
     averages = (

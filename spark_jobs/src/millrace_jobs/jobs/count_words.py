@@ -20,22 +20,26 @@ _SEPARATORS = r"(?U)\W+"
 def split_words(lines: DataFrame) -> DataFrame:
     """Return a row with the column `word`, in lower case, for each word in the column `line`.
 
-    Null and empty lines give no row. A line is lower-cased before it is split: a Greek final sigma depends on its
-    neighbours.
+    Null and empty lines give no row. A line becomes lower case before it is split, since the lower case of a Greek
+    final sigma depends on its neighbours.
     """
     words = F.explode(F.split(F.lower("line"), _SEPARATORS))
     return lines.select(words.alias("word")).where(F.col("word") != "")
 
 
 def count(words: DataFrame) -> DataFrame:
-    """Return the rows (word, count); on a stream, the running counts of the words that a batch has changed."""
+    """Return a row (word, count) for each different word in `words`.
+
+    On a stream, a batch returns the running counts of the words that the batch has changed.
+    """
     return words.groupBy("word").agg(F.count(F.lit(1)).alias("count"))
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the rows (word, running count) for the lines of a topic.
+    """Return a row (word, running count) for each word in the lines of a topic.
 
-    Counts stay exact across restarts: a batch that was killed sends the same counts again.
+    Counts stay exact across restarts: if the job is killed in a batch, it sends the counts of that batch again,
+    unchanged.
     """
     return count(split_words(input))
 

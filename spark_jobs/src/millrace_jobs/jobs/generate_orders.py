@@ -1,4 +1,7 @@
-"""Send generated order events at a given rate, the same for the same seed: key = the order's id."""
+"""Send generated order events at a given rate; the record's key is the order's id.
+
+The same seed gives the same events.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,11 @@ _OPEN = 50  # orders that are open at the same time: their events are interleave
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `customers` (their number) determine the events; `events` is how many are sent, 0 without end."""
+    """The parameters of the generator.
+
+    `seed` and `customers` (the number of customers) determine the events. `events` is the number of events to send; 0
+    means no limit.
+    """
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)
@@ -29,9 +36,9 @@ class Parameters:
 
 
 def order_events(seed: int, customers: int) -> Iterator[Event]:
-    """Yield events without end: each order is created, updated, and closed or cancelled.
+    """Yield events of orders endlessly: each order is created, updated, and then closed or cancelled.
 
-    The same arguments give the same events.
+    `customers` is the number of customers. The same arguments give the same events.
     """
     chance = random.Random(seed)
     orders: list[list[int]] = []  # number, events so far, events in all
@@ -65,12 +72,13 @@ def order_events(seed: int, customers: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set or all events are sent; return once all in-sync replicas have stored each event.
+    """Send order events until `stopping` is set or the number `events` of the parameters is sent.
 
-    After a restart all events are sent again from the first one, with the same ids.
+    Return once all in-sync replicas have stored each event. A restart sends all events again from the first event, with
+    the same ids. `outputs` has the topic under the key `output`.
 
     Raises:
-        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
+        JobError: a broker rejected an event permanently, or brokers do not acknowledge events after `stopping` was set.
     """
     events = order_events(parameters.seed, parameters.customers)
     send(events, outputs["output"], ORDERS, parameters.events_per_second, parameters.events, stopping)

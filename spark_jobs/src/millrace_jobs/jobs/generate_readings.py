@@ -1,4 +1,7 @@
-"""Send generated sensor readings at a given rate, the same for the same seed, some late: key = the sensor's id."""
+"""Send generated sensor readings at a given rate, some of them late; the record's key is the sensor's id.
+
+The same seed gives the same readings.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,11 @@ _LATEST = 600  # seconds
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `sensors` (their number) determine the readings; `events` is how many are sent, 0 without end."""
+    """The parameters of the generator.
+
+    `seed` and `sensors` (the number of sensors) determine the readings. `events` is the number of readings to send; 0
+    means no limit.
+    """
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=100)
@@ -31,9 +38,10 @@ class Parameters:
 
 
 def readings(seed: int, sensors: int) -> Iterator[Event]:
-    """Yield readings without end: one of each sensor for each second, one in a hundred up to ten minutes late.
+    """Yield readings endlessly: one reading of each sensor for each second.
 
-    The same arguments give the same readings.
+    One reading in a hundred has a time that is up to ten minutes too early, as if the reading came late. `sensors` is
+    the number of sensors. The same arguments give the same readings.
     """
     chance = random.Random(f"readings of {seed}")
     for position in range(2**62):
@@ -48,10 +56,14 @@ def readings(seed: int, sensors: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set or all readings are sent; a restart sends the same readings from the first again.
+    """Send readings until `stopping` is set or the number `events` of the parameters is sent.
+
+    Return once all in-sync replicas have stored each reading. A restart sends the same readings again from the first
+    reading. `outputs` has the topic under the key `output`.
 
     Raises:
-        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
+        JobError: a broker rejected a reading permanently, or brokers do not acknowledge readings after `stopping` was
+            set.
     """
     events = readings(parameters.seed, parameters.sensors)
     send(events, outputs["output"], READINGS, parameters.events_per_second, parameters.events, stopping)

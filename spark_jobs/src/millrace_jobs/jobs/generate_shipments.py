@@ -1,4 +1,7 @@
-"""Send shipments of the orders that generate_orders closes with the same seed: key = the shipment's id."""
+"""Send generated shipments of the orders that the job generate_orders closes with the same seed.
+
+The record's key is the shipment's id.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,11 @@ _SLOWEST = 3600  # seconds between an order's end and its last shipment
 
 @dataclass(frozen=True)
 class Parameters:
-    """`seed` and `customers` must be those of generate_orders; `events` is how many are sent, 0 without end."""
+    """The parameters of the generator.
+
+    `seed` and `customers` must equal those of the job generate_orders. `events` is the number of shipments to send; 0
+    means no limit.
+    """
 
     seed: int = parameter(checks.at_least(0), default=1)
     events_per_second: int = parameter(checks.at_least(1), default=25)
@@ -31,9 +38,10 @@ class Parameters:
 
 
 def shipments(seed: int, customers: int) -> Iterator[Event]:
-    """Yield shipments without end: zero to two for each closed order, in the order in which orders are closed.
+    """Yield shipments endlessly: zero to two for each closed order, in the sequence in which orders are closed.
 
-    A shipment leaves within an hour after its order was closed. The same arguments give the same shipments.
+    A shipment leaves within an hour after its order was closed. `customers` is the number of customers. The same
+    arguments give the same shipments.
     """
     chance = random.Random(f"shipments of {seed}")
     for order in order_events(seed, customers):
@@ -51,10 +59,14 @@ def shipments(seed: int, customers: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set or all shipments are sent; a restart sends the same shipments from the first again.
+    """Send shipments until `stopping` is set or the number `events` of the parameters is sent.
+
+    Return once all in-sync replicas have stored each shipment. A restart sends the same shipments again from the first
+    shipment. `outputs` has the topic under the key `output`.
 
     Raises:
-        JobError: an event was refused for good, or brokers do not acknowledge events after `stopping` was set.
+        JobError: a broker rejected a shipment permanently, or brokers do not acknowledge shipments after `stopping` was
+            set.
     """
     events = shipments(parameters.seed, parameters.customers)
     send(events, outputs["output"], SHIPMENTS, parameters.events_per_second, parameters.events, stopping)

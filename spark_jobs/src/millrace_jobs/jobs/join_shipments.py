@@ -1,4 +1,7 @@
-"""Join closed orders with their shipments: a row for each shipment, and for each order without a shipment in time."""
+"""Join closed orders with their shipments.
+
+The output has a row for each shipment, and a row for each order without a shipment in time.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`within` is the time after an order is closed in which its shipments count.
+    """The time limits of the join, each a number and a unit such as `2 hours`.
 
-    `late_by` is how late an event may arrive.
+    A shipment counts if it leaves at most `within` after its order was closed. An event counts if it arrives at most
+    `late_by` after newer events.
     """
 
     within: str = parameter(checks.duration, default="2 hours")
@@ -27,9 +31,10 @@ class Parameters:
 
 
 def transform(parameters: Parameters, input: DataFrame, shipments: DataFrame) -> DataFrame:
-    """Return a row for each closed order and shipment of it; without a shipment in time its columns are null.
+    """Return a row for each pair of a closed order and one of its shipments.
 
-    `input` has the events of orders. Events are kept for `within` plus `late_by`, which limits the size of the state.
+    An order without a shipment in time has one row, whose columns of the shipment are null. `input` has the events of
+    orders. Events are kept in the state for `within` plus `late_by`, which limits the size of the state.
     """
     closed = (
         input.where("event = 'OrderClosed'")

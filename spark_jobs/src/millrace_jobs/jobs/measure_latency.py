@@ -1,6 +1,6 @@
 """Measure the latency of a cluster or a mirror: send canaries, which are small test records, and read them.
 
-The topic in which they arrive may be another than the one to which they are sent.
+The topic from which canaries are read may differ from the topic to which they are sent, as with a mirror.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _PERCENTILES = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
 
 @dataclass(frozen=True)
 class Parameters:
-    """`arrives_topic` is the topic in which canaries arrive (default: the one to which they are sent).
+    """The parameters of the measurement.
 
-    A canary is missing after `missing_after_seconds`; a report is logged every `report_seconds`.
+    `arrives_topic` is the topic from which canaries are read; empty means the topic to which they are sent. A canary
+    that has not arrived after `missing_after_seconds` is missing. A report is logged every `report_seconds`.
     """
 
     arrives_topic: str = parameter(checks.topic_name, default="")  # default: the topic to which they are sent
@@ -47,7 +48,7 @@ class Parameters:
 
 @dataclass
 class Canaries:
-    """Counts canaries: those on their way, latencies of those that arrived, and missing ones. Times are in ns."""
+    """Counts canaries: those in flight, the latencies of those that arrived, and missing ones. Times are in ns."""
 
     missing_after: int  # ns
     sent: dict[int, int] = field(default_factory=dict)  # number -> when
@@ -55,15 +56,21 @@ class Canaries:
     missing: int = 0
 
     def arrived(self, number: int, now: int) -> None:
-        """Record the arrival of a canary; ignore a second copy, and a canary that was counted as missing."""
+        """Store the latency of the canary `number`, which arrived at the time `now` (ns).
+
+        A second copy of a canary, and a canary that was already counted as missing, are ignored.
+        """
         if (when := self.sent.pop(number, None)) is not None:
             self.latencies.append(now - when)
 
     def report(self, now: int) -> dict[str, float]:
-        """Return the numbers of canaries and the latencies in ms since the last report, and begin a new report.
+        """Return the numbers of canaries and the latencies (ms) since the last report; begin the next report.
 
-        Percentiles are by nearest rank. Keys are arrived, missing, missing_ever (since the start), and if any canary
-        arrived p50_ms, p99_ms, p999_ms and greatest_ms. `now` is in ns.
+        `now` is the time in ns. Percentiles are by nearest rank. Keys of the result:
+        arrived: canaries that arrived since the last report
+        missing: canaries that were found missing since the last report
+        missing_ever: canaries that were found missing since the start
+        p50_ms, p99_ms, p999_ms, greatest_ms: latencies; absent if no canary arrived
         """
         overdue = [number for number, when in self.sent.items() if now - when > self.missing_after]
         for number in overdue:
@@ -82,15 +89,18 @@ class Canaries:
 
 
 def percentile(values: Sequence[int], part: float) -> int:
-    """Return the percentile of `values` by nearest rank; `part` is between 0 and 1, such as 0.99."""
+    """Return the percentile of `values` by nearest rank. `part` is a number from 0 to 1, 0.99 for the 99th."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send and read canaries and log reports until `stopping` is set; canaries sent during an outage are missing.
+    """Send and read canaries, and log reports, until `stopping` is set. Canaries sent during an outage are missing.
+
+    `outputs` has the topic to which canaries are sent under the key `output`.
 
     Raises:
-        JobError: a canary is refused for good, or the topic in which canaries arrive cannot be read.
+        JobError: a broker rejected a canary for a reason that is not temporary, or the topic in which canaries arrive
+            cannot be read.
     """
     from millrace_jobs.outage import KafkaWatch
     from millrace_jobs.topics import admin_properties
@@ -137,7 +147,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
 
 
 def _is_outage(error: KafkaError) -> bool:
-    """Tell whether an error is temporary, such as brokers that do not answer, and not a refusal."""
+    """Tell whether an error is temporary, such as brokers that do not answer, rather than a rejection."""
     from confluent_kafka import KafkaError as Known
 
     away = (Known._MSG_TIMED_OUT, Known._TIMED_OUT, Known._TRANSPORT, Known._ALL_BROKERS_DOWN)
@@ -149,7 +159,7 @@ def _log_report(canaries: Canaries) -> None:
 
 
 def _consumer_at_end(topic: Topic) -> Consumer:
-    """Return a consumer that reads a topic from its end and belongs to no group.
+    """Return a consumer that starts at the end of a topic and does not join a consumer group.
 
     Raises:
         JobError: the topic cannot be read, or no broker answers.

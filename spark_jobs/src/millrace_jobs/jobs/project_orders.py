@@ -1,4 +1,4 @@
-"""Maintain the last state of each order of the topic orders in a PostgreSQL table, exactly once."""
+"""Maintain the last state of each order in a PostgreSQL table, exactly once, from the events of the topic orders."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LAST = {"status": "event", "customer": "customer", "amount_cents": "amount_cent
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
     """Return one row for each order in a batch of events: the last value of each column.
 
-    A column that an event does not set (customer, amount) keeps the value of the event before. The last event is the
-    one with the highest `sequence`, the count that events of an order have, since after an increase of partitions they
-    are in several partitions. Of events with the same sequence, as after a restart of a producer, the one with the
-    higher offset is the last.
+    A column that an event does not set (customer, amount_cents) keeps the value of the event before. The last event of
+    an order is the event with the highest `sequence`, which counts the events of that order. Offsets do not suffice,
+    since after an increase of partitions the events of an order are in several partitions. If two events have the same
+    sequence, as after a restart of a producer, the event with the higher offset is the last.
     """
     aggregates = []
     for name, source_column in _LAST.items():
@@ -38,9 +38,9 @@ def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
 
 
 def _later(name: str) -> dict[str, str]:
-    """Return {column: SQL} that merges a column and its sequence: the value with the higher sequence is kept.
+    """Return {column: SQL expression} that merges the column `name` and its sequence: the higher sequence wins.
 
-    A batch may have older events than the stored row (`held`).
+    The stored row (`held`) may be newer than the events of a batch.
     """
     count = f"{name}_sequence"
     older = f"excluded.{count} IS NULL OR excluded.{count} < held.{count}"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def stamp(records: DataFrame) -> DataFrame:
-    """Add the column `headers` with the header `sent_at`: UTC in ISO 8601 with microseconds.
+    """Return the rows with a column `headers` that has the header `sent_at`: UTC, ISO 8601, microseconds.
 
-    The clock is read for each row when the row is sent; Spark's `now()` would be the same for a whole batch.
+    The clock is read for each row when the row is sent; Spark's `now()` would give all rows of a batch the same time.
     """
     clock = F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast(T.TimestampType())
     sent_at = F.date_format(clock, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
@@ -26,7 +26,10 @@ def stamp(records: DataFrame) -> DataFrame:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return the lines with the header `sent_at`; a batch that was killed sends its lines again (at least once)."""
+    """Return a row for each line, with key, `line` and the header `sent_at`.
+
+    If the job is killed in a batch, it sends the lines of that batch again (at least once).
+    """
     return stamp(input.select("key", F.col("value").cast(T.StringType()).alias("line")))
 
 

@@ -1,4 +1,4 @@
-"""Copy the records of a topic to another, unchanged: key, value and headers."""
+"""Copy the records of a topic to another topic with key, value and headers unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Return key, value and headers of each record. There is no state, so that no record waits for another."""
+    """Return key, value and headers of each record. The job has no state, so no record waits for another record."""
     return input.select("key", "value", "record.headers")
 
 

@@ -1,1 +1,1 @@
-"""Plain SQL: a folder for each read model, a file NNNN_what.sql for each version."""
+"""The SQL files that create and change tables: a folder for each read model, a file NNNN_what.sql per version."""
