@@ -15,8 +15,8 @@ QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
 def answers(at: str, tls: bool) -> bool:
     """Tell whether a Kafka broker answers requests at `at` (host:port); its port is open long before that.
 
-    With `tls`, the broker's part of the TLS handshake is an answer, and so is a rejection of this client. The
-    certificate is not verified, since no data is sent.
+    With `tls`, any answer of the broker in the TLS handshake counts, also a rejection of this client's certificate.
+    The broker's certificate is not verified, since no data is sent.
     """
     host, _, port = at.rpartition(":")
     try:

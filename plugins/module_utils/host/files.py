@@ -23,8 +23,8 @@ HINT = re.compile(r"password\"?\s*[=:]|secret", re.IGNORECASE)
 def block(text: str, marker: str, content: str) -> str:
     """Return `text` with the lines between `# BEGIN marker` and `# END marker` replaced by `content`.
 
-    Without these two lines, the part is added at the end. Raises StateError if one of them is missing or occurs twice,
-    because it is unknown which lines belong to the part.
+    If `text` has neither of these two lines, they and `content` are added at its end. Raises StateError if `text` has
+    only one of the two lines, or has one of them twice.
     """
     begin, end = f"# BEGIN {marker}", f"# END {marker}"
     part = f"{begin}\n{content.rstrip()}\n{end}\n"
@@ -102,7 +102,7 @@ class Files:
         """Set owner, group, mode and SELinux context of a file if they differ from `wanted`.
 
         `name` is the path to open. `wanted["path"]` is the real path, for messages and for the SELinux context. With
-        `quiet` the change is not recorded, because it belongs to another change that is recorded.
+        `quiet`, the result of the module does not list the change, because it belongs to another change that is listed.
         """
         path, ids = wanted["path"], self.ids(wanted)
         owner, group = map(str, ids) if ids else (None, None)
@@ -135,8 +135,8 @@ class Files:
     def file(self, wanted: Mapping[str, Any]) -> None:
         """Write the file in `wanted` if its text differs, or remove it if `wanted["state"]` is absent.
 
-        The text is written into a new file with the right owner, which then replaces the old one atomically. Raises
-        StateError if that is impossible.
+        The text is written into a new file with the right owner; the new file then replaces the old file atomically.
+        Raises StateError if the file cannot be written or removed.
         """
         path = wanted["path"]
         with named(path), held(os.path.dirname(path)) as folder:
@@ -162,11 +162,11 @@ class Files:
                 self.replace(folder, path, content, wanted)
 
     def replace(self, folder: Directory | None, path: str, content: str, wanted: Mapping[str, Any] | None) -> None:
-        """Replace the file `path` in the open directory `folder` by a new one with this text.
+        """Replace the file `path` in the open directory `folder` by a new file with the text `content`.
 
-        Without `wanted`, the new file gets the attributes of the old one. If another user than root may write to the
+        Without `wanted`, the new file gets the attributes of the old file. If another user than root may write to the
         directory, the new file is prepared elsewhere, because that user could replace it by a link. Raises StateError
-        without a directory.
+        if `folder` is None.
         """
         if not folder:
             raise StateError(f"{path}: there is no directory {os.path.dirname(path)}; create it first")
@@ -193,7 +193,8 @@ class Files:
     def move(self, new: str, name: str, path: str, **how: bool) -> None:
         """Rename the file `new` to `name` with AnsibleModule.atomic_move; `path` is the path for messages.
 
-        Raises StateError in place of the plain exceptions of atomic_move, OSError unchanged.
+        `how` are further arguments of atomic_move. Raises OSError if the rename fails in the file system, and
+        StateError if atomic_move reports any other error.
         """
         try:
             self.module.atomic_move(new, name, **how)
@@ -218,9 +219,9 @@ class Files:
             raise StateError(": ".join(filter(None, (wanted["path"], f"rejected by {command.split()[0]}", text))))
 
     def block(self, path: str, marker: str, content: str) -> None:
-        """Write `content` between the marker lines of the file `path` if it differs.
+        """Write `content` between the marker lines of the file `path` if the text there differs.
 
-        Raises StateError if that is impossible.
+        Raises StateError if the file cannot be read or written, or if the marker lines are incomplete.
         """
         with named(path), held(os.path.dirname(path)) as folder:
             before = read(folder.entry(path), path) if folder else None
@@ -234,7 +235,8 @@ class Files:
     def link(self, path: str, target: str) -> None:
         """Create or replace the symbolic link `path` so that it points to `target`; the replacement is atomic.
 
-        A temporary link left by an interrupted run is removed. Raises StateError if something else is at either path.
+        A temporary link left by an interrupted run is removed. Raises StateError if `path`, or the path of the
+        temporary link, is anything but a link, or if the directory does not exist.
         """
         with named(path), held(os.path.dirname(path)) as folder:
             name = folder.entry(path) if folder else ""

@@ -1,8 +1,8 @@
-"""Records on the host which dynamic settings the process of a systemd unit has received.
+"""Stores in a file of the host which dynamic settings the process of a systemd unit has received.
 
 The process has the digest of the settings with which it was started in its variable LIVE_DIGEST. Settings received
-later may outlive the process: a broker reads them from ZooKeeper when it starts again. So the record survives a reboot
-and lists each value that a run of this project may have set; any other value was set by another program.
+later may outlive the process: a broker reads them from ZooKeeper when it starts again. So the file survives a reboot.
+It lists each value that a run of this project may have set; any other value was set by another program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDER = "/var/lib/millrace"
 
 @dataclass(frozen=True)
 class Record:
-    """What this project has sent to the process of one unit, as stored in a JSON file."""
+    """The dynamic settings that this project has sent to the process of one unit, as stored in a JSON file."""
 
     process: str = ""
     """systemd's InvocationID of the process that received settings."""
@@ -46,7 +46,7 @@ def path(unit: str) -> str:
 
 
 def read(unit: str) -> Record:
-    """Return the record of the unit; an empty one if there is no file or it is damaged."""
+    """Return the record of the unit; an empty Record if the file is missing or damaged."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
             fields: dict[str, Any] = json.load(stream)
@@ -66,10 +66,10 @@ def write(unit: str, record: Record) -> None:
 
 
 def judged(unit: str, process: str, begun: str, declared: str) -> Live:
-    """Compare the dynamic settings of a unit's process with the declared ones.
+    """Return how the dynamic settings of a unit's process differ from the declared settings.
 
-    `process` is its InvocationID, `begun` the digest with which it was started, `declared` the digest of the declared
-    settings.
+    `process` is the InvocationID of the process, `begun` the digest of the settings with which it was started, and
+    `declared` the digest of the declared settings.
     """
     record = read(unit)
     holds = record.digest if record.process == process else begun
@@ -77,10 +77,10 @@ def judged(unit: str, process: str, begun: str, declared: str) -> Live:
 
 
 def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | None]) -> None:
-    """Record the values in `settings` before the process receives them, so that the next run knows who set them.
+    """Store the values in `settings` before the process receives them, so that the next run knows who set them.
 
-    `process` is its InvocationID; a value of None means that the setting is deleted. Raises OSError if the record
-    cannot be written.
+    `record` is the present record of the unit, `process` the InvocationID of the process. A value of None means that
+    the setting is deleted. Raises OSError if the record file cannot be written.
     """
     told = {name: list(values) for name, values in record.told.items()}
     for name, value in settings.items():
@@ -92,10 +92,10 @@ def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | 
 
 
 def end(unit: str, process: str, digest: str, begun: str, told: Mapping[str, Sequence[str]]) -> None:
-    """Record that the process has received the settings with this digest.
+    """Store that the process has received the settings with this digest.
 
-    `told` maps each setting to the values that this project may have set. If it is empty and the process was started
-    with the same digest (`begun`), the record is deleted. Raises OSError if the file cannot be written.
+    `told` maps each setting to the values that this project may have set. The record file is deleted instead if `told`
+    is empty and the process was started with the same digest (`begun`). Raises OSError if the file cannot be written.
     """
     if told or begun != digest:
         write(unit, Record(process, digest, told))

@@ -20,7 +20,7 @@ def path(unit: str) -> str:
 
 
 def lines(unit: str) -> list[str]:
-    """Return the lines of the unit's mark, a file; [] if the unit is not marked."""
+    """Return the lines of the file that marks the unit; [] if the unit is not marked."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
             return stream.read().splitlines()
@@ -29,17 +29,17 @@ def lines(unit: str) -> list[str]:
 
 
 def read(unit: str) -> str:
-    """Return the InvocationID of the process to be replaced, '' if the unit is not marked."""
+    """Return the InvocationID of the process that has to be replaced; '' if the unit is not marked."""
     return "".join(lines(unit)[:1]).strip()
 
 
 def run_of(unit: str) -> list[str]:
-    """Return the sorted hosts of the run that has marked the unit; [] if it is not marked."""
+    """Return the sorted names of the hosts in the run that has marked the unit; [] if the unit is not marked."""
     return sorted("".join(lines(unit)[1:2]).split())
 
 
 def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
-    """Mark the unit: its process with the InvocationID `invocation` is to be replaced by a run on `hosts`.
+    """Mark the unit for a restart by a run on `hosts`: its process with the InvocationID `invocation` must end.
 
     Raises OSError if the mark cannot be written.
     """
@@ -50,12 +50,12 @@ def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
 
 
 def remove(unit: str) -> None:
-    """Remove the unit's mark. Raises OSError if there is none or it cannot be removed."""
+    """Remove the unit's mark. Raises OSError if the unit has no mark, or if the mark cannot be removed."""
     os.unlink(path(unit))
 
 
 def judged(unit: str, facts: Mapping[str, str]) -> str:
-    """Return `due` if the marked unit still has to be restarted, `done` if it was, '' if it is not marked.
+    """Return `due` if the unit is marked and still has to be restarted, `done` if it was restarted, '' without a mark.
 
     `facts` are the unit's ActiveState and InvocationID from systemd.
     """
@@ -66,10 +66,13 @@ def judged(unit: str, facts: Mapping[str, str]) -> str:
 
 
 def of(units: Mapping[str, Mapping[str, str]], word: str) -> list[str]:
-    """Return the names of the units that are `due` or `done` (`word`); `units` maps names to facts as in `judged`."""
+    """Return the names of the units for which `judged` returns `word`, that is `due` or `done`.
+
+    `units` maps the name of each unit to its ActiveState and InvocationID from systemd.
+    """
     return [name for name, facts in units.items() if judged(name, facts) == word]
 
 
 def marked(names: Iterable[str]) -> list[str]:
-    """Return those of the units that have a mark."""
+    """Return those of the unit names that are marked for a restart."""
     return [name for name in names if read(name)]

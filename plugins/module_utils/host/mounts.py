@@ -17,9 +17,12 @@ MOVED = 0.2
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return {path: facts}: whether it is a mount point, and if it exists its size, free bytes, device, type and names.
+    """Return {path: facts about the file system at the path}.
 
-    A path whose file system returns errors or is read-only has the reason under the key `error`.
+    Each dict of facts has the key `mounted`: whether the path is a mount point.
+    If the path exists, the other keys are: `size` and `free` (bytes), `device` (st_dev), `inode`, `type` (as `ext4`; ''
+    if the path is no mount point), and `names` (the sorted names in the directory).
+    If the file system returns errors or is read-only, the key `error` has the reason.
     """
     found: dict[str, dict[str, Any]] = {}
     mounted = mount_table()
@@ -62,10 +65,10 @@ def mount_table() -> dict[str, tuple[str, set[str]]]:
 
 
 def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the result of `mounts` without replicas that only seemed to be in two log dirs.
+    """Return `found`, the result of `mounts`, without replicas that only seemed to be in two log dirs.
 
-    While a broker moves a replica to another log dir, its folder can be seen in both. Such folders are checked again
-    after MOVED seconds.
+    While a broker moves a replica to another log dir, the replica's folder can be seen in both log dirs. If a folder
+    was seen in two log dirs, this function looks again after MOVED seconds and leaves out the folder where it is gone.
     """
     times = Counter(name for mount in found.values() for name in mount.get("names", ()) if REPLICA.fullmatch(name))
     both = {name for name, number in times.items() if number > 1}

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def connect(address: str, port: int, timeout: float) -> str:
-    """Try one TCP connection; return `open`, `refused`, `timeout`, or the name of the error, as EHOSTUNREACH.
+    """Try one TCP connection; return `open`, `refused`, `timeout`, or the name of another error, as `EHOSTUNREACH`.
 
     Both `open` and `refused` prove that the address can be reached. `timeout` is in seconds.
     """

@@ -19,26 +19,29 @@ class StateError(Exception):
 
 @dataclass(frozen=True)
 class Directory:
-    """An open directory; the path `name` leads to exactly this one, even if its own path is changed meanwhile."""
+    """An open directory; `name` is a path that leads to this same directory even if it is renamed or replaced."""
 
     name: str
     alone: bool
     """Whether only root (or the user of this process) can change its entries."""
 
     def entry(self, path: str) -> str:
-        """Return a path that opens the entry of this directory named like the last component of `path`."""
+        """Return a path that opens the entry of this directory whose name is the last component of `path`."""
         return f"{self.name}/{os.path.basename(path)}"
 
 
 def alone(status: os.stat_result) -> bool:
-    """Tell whether only root (or the user of this process) may change the entries of a directory with this status."""
+    """Tell whether only root (or the user of this process) may change the entries of a directory.
+
+    `status` is the directory's status from os.stat.
+    """
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def refusal(path: str, name: str, folder: os.stat_result) -> StateError:
-    """Return the error that the link `name` on `path` is not followed.
+    """Return the error that the link `name`, a component of `path`, is not followed.
 
-    `folder` is the status of the directory that holds it, whose owner could point the link anywhere.
+    `folder` is the status of the directory that holds the link; the owner of this directory could change the link.
     """
     try:
         owner = pwd.getpwuid(folder.st_uid).pw_name
@@ -51,9 +54,10 @@ def refusal(path: str, name: str, folder: os.stat_result) -> StateError:
 
 
 def into(path: str, name: str, here: int, make: bool) -> int:
-    """Open the entry `name` of the directory with the descriptor `here`, and return its descriptor.
+    """Open the directory `name` and return its file descriptor; `here` is the descriptor of its parent directory.
 
-    With `make` a missing directory is created; without, FileNotFoundError is raised.
+    `path` is the path for messages. If the directory is missing, it is created with `make`; without `make`,
+    FileNotFoundError is raised.
     """
     try:
         return os.open(name, HANDLE, dir_fd=here)
@@ -66,10 +70,10 @@ def into(path: str, name: str, here: int, make: bool) -> int:
 
 
 def descend(path: str, make: bool) -> int:
-    """Open a directory, one component of its path after the other, and return its descriptor.
+    """Open a directory, one component of its path after the other, and return its file descriptor.
 
-    With `make`, missing directories are created. A link is followed only if root alone could have created it. Raises
-    StateError at any other link and at anything that is no directory, FileNotFoundError if the directory is missing.
+    With `make`, missing directories are created; without, FileNotFoundError is raised. A link is followed only if no
+    user but root could have created it. Raises StateError for any other link, and for a component that is no directory.
     """
     here, links = os.open("/", HANDLE), 0
     names = path.split("/")[::-1]
@@ -134,9 +138,9 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def read(name: str, path: str) -> str | None:
-    """Return the text of a file (undecodable bytes as surrogates), None if it does not exist.
+    """Return the text of a file (undecodable bytes as surrogates), None if the file does not exist.
 
-    `name` is the path to open, `path` the path for messages. Raises StateError if it is no regular file.
+    `name` is the path to open, `path` the path for messages. Raises StateError if the path is no regular file.
     """
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

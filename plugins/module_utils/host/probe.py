@@ -35,7 +35,7 @@ def installed_log_dirs() -> list[str]:
 
 
 def dropped(installed: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return those of the `installed` log dirs that are not declared (`wanted`) any more."""
+    """Return the log dirs in `installed` that are not in `wanted`, the declared log dirs."""
     kept = {os.path.normpath(path) for path in wanted}
     return [path for path in installed if os.path.normpath(path) not in kept]
 
@@ -55,7 +55,7 @@ def installed_client_ports() -> list[int]:
 def locks(unit: str) -> set[str]:
     """Return the paths of the `.lock` files that the process of the unit has open: a broker opens one per log dir.
 
-    The set is empty if the broker is down, or has just started and locked none yet.
+    The set is empty if the broker is down, or has just started and has not locked any log dir yet.
     """
     process = subprocess.run(
         ["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True
@@ -68,10 +68,11 @@ def locks(unit: str) -> set[str]:
 
 
 def served(log_dirs: Iterable[str], held: Collection[str]) -> dict[str, list[str]]:
-    """Return {serves: log dirs that the running broker uses, given_up: log dirs that the broker has taken offline}.
+    """Return {'serves': log dirs that the running broker uses, 'given_up': log dirs that the broker has taken offline}.
 
-    The broker uses a log dir if its `.lock` is among the open files in `held`, even if another file system is mounted
-    over the log dir now. Without any lock, no log dir counts as offline.
+    `held` are the `.lock` files that the broker's process has open. The broker uses a log dir if its `.lock` is in
+    `held`, even if another file system is mounted over the log dir now. If `held` is empty, no log dir counts as
+    offline.
     """
     ours = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" in held]
     return {"serves": ours, "given_up": [path for path in log_dirs if path not in ours] if held else []}
@@ -92,24 +93,24 @@ def first_line(path: str) -> str:
 
 
 def clock() -> dict[str, Any]:
-    """Return {synchronized: whether the kernel's clock is synchronized, time: seconds since 1970}.
+    """Return {'synchronized': whether the kernel's clock is synchronized, 'time': seconds since 1970}.
 
-    adjtimex(2) returns TIME_ERROR = 5 if the clock is not synchronized.
+    The system call adjtimex(2) returns TIME_ERROR = 5 if the clock is not synchronized.
     """
     buffer = ctypes.create_string_buffer(512)  # struct timex, modes = 0: read
     return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
 
 
 def javas(executables: Iterable[str]) -> dict[str, str]:
-    """Return {path: version} of each of these paths that is an executable java."""
+    """Return {path: version of Java} for those of the paths that are a Java executable."""
     runs = (path for path in executables if os.path.isfile(path) and os.access(path, os.X_OK))
     return {path: java_version(path) for path in runs}
 
 
 def java_version(executable: str) -> str:
-    """Return the version of a java, as 17.0.9; '' if it is unknown.
+    """Return the version of the Java executable, as 17.0.9; '' if the version is unknown.
 
-    It is read from the file `release` of the installation, without starting a JVM.
+    The version is read from the file `release` of the installation, without starting a JVM.
     """
     home = os.path.dirname(os.path.dirname(os.path.realpath(executable)))
     found = re.search(r'JAVA_VERSION="([^"]*)"', read(f"{home}/release"))
@@ -117,7 +118,11 @@ def java_version(executable: str) -> str:
 
 
 def postgresql() -> dict[str, Any]:
-    """Return {release: the system as `debian 12`, installed: major versions of PostgreSQL that are installed}."""
+    """Return two facts about PostgreSQL on this host.
+
+    `release`: name and version of the operating system, as `debian 12`.
+    `installed`: the major versions of PostgreSQL that are installed.
+    """
     system = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)"?$', read("/etc/os-release"), re.MULTILINE))
     programs = glob.glob("/usr/lib/postgresql/*/bin/postgres")
     return {
@@ -127,10 +132,11 @@ def postgresql() -> dict[str, Any]:
 
 
 def limits() -> dict[str, int]:
-    """Return the limits of this host for services as numbers.
+    """Return the limits of this host for services, as integers.
 
-    `nr_open` is the kernel's maximum of open files per process, `nofile` that of systemd itself, and `capabilities` are
-    the bits of systemd's capabilities.
+    `nr_open`: the kernel's maximum of open files per process.
+    `nofile`: systemd's own maximum of open files.
+    `capabilities`: the bit mask of the Linux capabilities that systemd has.
     """
     nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
     capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", read("/proc/1/status"), re.MULTILINE)
@@ -172,9 +178,10 @@ def nft() -> str:
 
 
 def ssh_port() -> int:
-    """Return the port of the SSH server through which this process was started, 0 if it is unknown.
+    """Return the port of the SSH server through which this process was started, 0 if the port is unknown.
 
-    sudo removes the variable SSH_CONNECTION, so it is read from the environment of the parent processes.
+    The port is in the variable SSH_CONNECTION. sudo removes this variable, so it is read from the environment of the
+    parent processes.
     """
     process: str | None = "self"
     while process not in (None, "0"):
@@ -186,9 +193,9 @@ def ssh_port() -> int:
 
 
 def installed_archives() -> dict[str, str]:
-    """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked.
+    """Return {directory: SHA-512} for each directory into which the module `install_archives` unpacked an archive.
 
-    The value is 'complete' for a directory that was made of several archives, as a release of Spark jobs.
+    For a directory made of several archives, as a release of Spark jobs, the value is 'complete'.
     """
     marks = sorted(glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512"))
     found = {os.path.dirname(path): installed(os.path.dirname(path)) for path in marks}
@@ -197,10 +204,10 @@ def installed_archives() -> dict[str, str]:
 
 
 def installed(dest: str) -> str:
-    """Return the SHA-512 (hexadecimal) of the archive that was unpacked in the directory `dest`.
+    """Return the SHA-512 (hexadecimal) of the archive that was unpacked into the directory `dest`.
 
-    Return '' if there is none, or if services may not enter the directory, because it was created with a stricter
-    umask.
+    Return '' if no archive was unpacked there. Return '' also if services may not enter the directory, because it was
+    created with a stricter umask.
     """
     mark = f"{dest}/.sha512"
     try:

@@ -16,7 +16,7 @@ PAIR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DO
 
 
 def escaped(text: str) -> str:
-    """Return the text with escape sequences, so that Java reads exactly this text from the file."""
+    """Return `text` with escape sequences, so that Java reads exactly `text` from a properties file."""
     return "".join(
         SHORT[character]
         if character in SHORT
@@ -65,7 +65,7 @@ def logical_lines(text: str) -> list[str]:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Return [(key, value)] as Java reads them, in the order of the file; repeated keys are in the list repeatedly."""
+    """Return [(key, value)] as Java reads them, in the order of the file; a key may occur several times."""
     parsed = []
     for logical in logical_lines(text):
         match = PAIR.fullmatch(logical)

@@ -24,10 +24,13 @@ FILE = "/etc/kafka/server.properties"
 
 
 def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return {product: {installed: version, running: version}} of those products that are installed; '' for no version.
+    """Return {product: versions} for those of the products (kafka, zookeeper) that are installed.
 
-    Kafka has also `protocol`, the inter.broker.protocol.version of the running broker, else that of its file. If
-    neither sets it, `protocol` is '', and Kafka's version determines the protocol.
+    Keys of the versions, each '' if unknown:
+    `installed`: the version of the installed files.
+    `running`: the version of the running process.
+    `protocol` (kafka only): inter.broker.protocol.version of the running broker, otherwise that of its properties file.
+    It is '' if neither sets it; then the version of Kafka determines the protocol.
     """
     asked = [name for name in products if os.path.lexists(os.path.dirname(PRODUCTS[name][1]))]
     facts = shown("MainPID", [PRODUCTS[name][0] for name in asked]) if asked else []
@@ -44,7 +47,10 @@ def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def version_of(paths: Iterable[str], jar: str) -> str:
-    """Return the version in the file name of `jar` among `paths`, as 3.9.2 of kafka-clients-3.9.2.jar; else ''."""
+    """Return the version in the file name of the jar `jar` among `paths`: 3.9.2 for `kafka-clients-3.9.2.jar`.
+
+    Return '' if no path is that jar.
+    """
     pattern = re.compile(rf"{re.escape(jar)}-(\d+\.\d+\.\d+)[^/]*\.jar")
     versions = [match[1] for path in paths if (match := pattern.fullmatch(os.path.basename(path)))]
     return versions[0] if versions else ""

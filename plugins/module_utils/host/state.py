@@ -19,9 +19,9 @@ MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "
 
 
 def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the options of a unit with its `digest` set.
+    """Return the options of a unit with the option `digest` set.
 
-    If `digest` is empty, it is read from an Environment= line of the unit's own file among `files`.
+    If `digest` is empty, its value is taken from the line `Environment=` of the unit's own file, if that is in `files`.
     """
     texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
     environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)
@@ -29,7 +29,7 @@ def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> 
 
 
 class Host:
-    """The changes that one call of the module host_state makes on this host, or would make.
+    """The changes that one call of the module host_state makes on this host, or would make in check mode.
 
     `changes` has one line for each change, `diffs` Ansible's before/after pairs, `units` the state of each unit.
     """
@@ -46,7 +46,7 @@ class Host:
     def converge(self, wanted: Mapping[str, Any]) -> None:
         """Bring the host to the state `wanted`, the options of the module host_state.
 
-        Raises StateError if that is impossible, OSError if the system fails.
+        Raises StateError if the declared state cannot be reached, OSError if a system call fails.
         """
         with umask(0o022):  # other users have to enter the directories, whatever the umask of the host
             self.everything(wanted)
@@ -74,15 +74,18 @@ class Host:
             self.services.converge(units)
 
     def act(self, change: str, where: str, before: str, after: str) -> bool:
-        """Record a change for the result; return False in check mode, in which the caller must not make the change."""
+        """Add a change to the module's result; return whether the caller may make the change (False in check mode).
+
+        `change` is the line that describes the change, `where` the changed object, `before` and `after` its diff.
+        """
         self.changes.append(change)
         self.diffs.append({"before_header": where, "after_header": where, "before": before, "after": after})
         return not self.check_mode
 
     def table(self, wanted: Mapping[str, Any]) -> None:
-        """Load or remove an nft table and its file.
+        """Load or remove the nft table in `wanted` and the file with its rules.
 
-        Raises StateError, before anything is changed, if nft rejects the rules.
+        If nft rejects the rules, StateError is raised before anything is changed.
         """
         name, path, folder = wanted["table"], wanted["path"], os.path.dirname(wanted["path"])
         present, there, before = wanted["state"] == "present", os.path.exists(path), self.listing(name)
@@ -108,7 +111,7 @@ class Host:
 
     @staticmethod
     def listing(table: str) -> str:
-        """Return the rules of the nft table as nft lists them; '' if there is no such table, or no nft."""
+        """Return the rules of the nft table as nft lists them; '' if the table or the program nft does not exist."""
         try:
             return subprocess.run(["nft", "list", "table", "inet", table], capture_output=True, text=True).stdout
         except FileNotFoundError:

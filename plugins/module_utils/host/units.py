@@ -27,9 +27,9 @@ def run(*argv: str, stdin: str = "") -> str:
 
 
 def shown(properties: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return for each of the units a dict of these properties (names separated by commas), from `systemctl show`.
+    """Return a dict {property: value} for each of the units, from `systemctl show`, in the order of `names`.
 
-    If systemd lists a property several times, its value has several lines.
+    `properties` are names separated by commas. If systemd lists a property several times, its value has several lines.
     """
     units = []
     for part in run("systemctl", "show", "-p", properties, *names).strip().split("\n\n"):
@@ -42,7 +42,7 @@ def shown(properties: str, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 class Units:
-    """Makes the changes of systemd units for one call of a module; `states` maps each unit to its result."""
+    """Makes the changes of systemd units for one call of a module; `states` has the resulting state of each unit."""
 
     def __init__(self, check_mode: bool, act: Callable[[str, str, str, str], bool]) -> None:
         """Store whether nothing may be changed (`check_mode`), and the function that records changes.
@@ -64,7 +64,7 @@ class Units:
             self.unit(unit, found[unit["name"]])
 
     def show(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Return {unit: properties} with the properties that the other methods need, from systemd."""
+        """Return {unit: {property: value}} with the properties that the other methods need, from systemd."""
         return dict(
             zip(
                 names,
@@ -113,11 +113,15 @@ class Units:
             self.states[name]["live"] = self.live(wanted, found, pending, started)
 
     def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
-        """Return {owed: whether the module kafka_live_config has to send dynamic settings to the unit's process, ...}.
+        """Return the dynamic settings that the module kafka_live_config has to send to the unit's process.
 
-        The other keys are for that module. The call also records the settings that the process is about to receive, or
-        (with `told`) has received. A process that starts (`restart`, `started`) reads all settings from its files; then
-        only earlier dynamic settings have to be removed.
+        `owed`: whether any settings have to be sent; without it, the other keys may be missing.
+        `anew`: whether the process has just started, or will be restarted (`started`, `restart`), so that it reads all
+        settings from its files; then only dynamic settings from before have to be removed.
+        `digest`, `settings`, `told`: the declared settings, their digest, and the values that earlier runs have sent.
+
+        The method also stores which settings the process is about to receive. If `wanted["live"]["told"]` is set, it
+        stores that the process has received the settings.
         """
         name, settings, digest = wanted["name"], wanted["live"]["settings"], wanted["live"]["digest"]
         process, begun = found.get("InvocationID", ""), digest_of(found["MainPID"], LIVE)
@@ -156,10 +160,10 @@ class Units:
 
 
 def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None) -> None:
-    """Watch for `seconds` whether a unit that was started keeps running.
+    """Watch for `seconds` whether the unit `name`, which was just started, keeps running.
 
-    The watch ends early if a broker answers at `answering` ({at: host:port, tls: bool}). Raises StateError with the
-    unit's last messages if the unit ends within that time.
+    If `answering` ({at: host:port, tls: bool}) is given, the function returns as soon as a broker answers there. Raises
+    StateError with the unit's last messages if the unit ends within `seconds`.
     """
     deadline, tick, counts = time.monotonic() + seconds, threading.Event(), list[int]()
     while time.monotonic() < deadline:
@@ -177,7 +181,7 @@ def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None)
 
 
 def digest_of(pid: str, variable: str = CONFIG) -> str:
-    """Return the digest in the environment of the process `pid`, under the name `variable`; '' without one."""
+    """Return the value of the environment variable `variable`, a digest, of the process `pid`; '' if it is not set."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:
             return digest_in(stream.read().replace(b"\0", b"\n").decode(errors="replace"), variable)
@@ -186,23 +190,26 @@ def digest_of(pid: str, variable: str = CONFIG) -> str:
 
 
 def digest_in(text: str, variable: str = CONFIG) -> str:
-    """Return the value of `variable`, a digest, in a text of environment variables; '' if it is not there."""
+    """Return the value of `variable`, a digest, in `text`, which lists environment variables; '' if it is not there."""
     found = re.search(rf"(?:^|[\s\"]){variable}=([^\s\"]*)", text)
     return found.group(1) if found else ""
 
 
 def restarts(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return {due: units still to be restarted, done: units that were} of those that are marked for a restart."""
+    """Return the units marked for a restart, {'due': still to be restarted, 'done': already restarted}.
+
+    Units of `names` without a mark are left out.
+    """
     asked = marks.marked(sorted(set(names)))
     facts = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
     return {word: marks.of(facts, word) for word in ("due", "done")}
 
 
 def behind(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return {older: units, untold: units} of those that run with an old configuration.
+    """Return the running units that use an old configuration, by kind: {'older': units, 'untold': units}.
 
-    The process of an `older` unit was started before its files changed; that of an `untold` unit has not received new
-    dynamic settings.
+    The process of an `older` unit was started before its files changed. The process of an `untold` unit has not
+    received new dynamic settings.
     """
     asked = sorted(set(names))
     facts = "ActiveState,MainPID,NeedDaemonReload,Environment,EnvironmentFiles,InvocationID"

@@ -1,6 +1,6 @@
-"""Plans and writes users, ACLs and quotas: reads the cluster through the facade and calls the pure functions.
+"""Plans and writes users, ACLs and quotas: reads the cluster, compares it with declared entries, writes the changes.
 
-The pure functions are in users.py, acls.py and quotas.py; they compare declared entries with those of the cluster.
+The comparisons are in users.py, acls.py and quotas.py, the requests in the package facade.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Prune = Mapping[str, Any] | None
 def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, safe: Sequence[str]) -> Plan:
     """Return the changes of SCRAM users, with refusals.
 
-    `declared` are entries of kafka_users, `prune` is kafka_prune, and principals in `safe` are never deleted. A login
-    tells whether a password is unchanged; none is tried at a listener that asks for no password. Raises AdminError or
-    ClientError if a request or a login gets no answer.
+    `declared` are entries of kafka_users, `prune` is kafka_prune. Users in `safe` (as `User:admin`) are never deleted.
+    To find out whether a password is unchanged, `logins` tries to log in, unless the listener asks for no password.
+    Raises AdminError or ClientError if a request or a login gets no answer.
     """
     if not declared and not (prune or {}).get("users"):
         return Plan()
@@ -47,10 +47,10 @@ def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, s
 
 
 def write_users(admin: Admin, logins: Logins, changes: Sequence[Change], look: Look) -> Done:
-    """Write credentials in one request, and wait until each new password logs in; return which changes failed.
+    """Write credentials in one request, and wait until users can log in with the new passwords.
 
-    A password with `verify: generation` or `always` is not tried. `look` reads changes again whose write was not
-    answered.
+    Return which changes were done and which failed. A password with `verify: generation` or `always` is not tried.
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -82,9 +82,10 @@ def plan_acls(
 
 
 def write_acls(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Create the new ACLs in one request, then delete the superfluous ones in another; return what was done and failed.
+    """Create the new ACLs in one request, then delete the superfluous ones in another.
 
-    `look` reads changes again whose write was not answered.
+    Return which changes were done and which failed. For changes whose write got no answer, `look` reads from the
+    cluster whether they were made.
     """
     created = [change for change in changes if change.verb == "create"]
     deleted = [change for change in changes if change.verb == "delete"]
@@ -98,7 +99,7 @@ def write_acls(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
 
 
 def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
-    """Return the changes of quotas; the refusals include the reasons of brokers, which validate all changes.
+    """Return the changes of quotas, with refusals, among them the errors of brokers that validate the changes.
 
     `declared` are entries of kafka_quotas, `prune` is kafka_prune. Raises AdminError if the cluster does not answer.
     """
@@ -109,8 +110,8 @@ def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
 
 
 def write_quotas(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write quotas in one request; return what was done and failed.
+    """Write quotas in one request; return which changes were done and which failed.
 
-    `look` reads changes again whose write was not answered.
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
     return carry_out([(changes, lambda batch: limits.write(admin, [change.work for change in batch]))], look)

@@ -1,4 +1,4 @@
-"""Compares the declared ACLs (kafka_acls) with the cluster's, and returns changes and refusals. Pure functions.
+"""Compares the declared ACLs (kafka_acls) with the cluster's, and returns changes and refusals. No I/O.
 
 A refusal is a reason why nothing may be written.
 """
@@ -33,7 +33,7 @@ OPERATIONS = {
 
 
 class Acl(NamedTuple):
-    """One permission of one principal for one operation on one resource, with Kafka's names in upper case."""
+    """One ACL: a permission of a principal for an operation on a resource, with Kafka's names in upper case."""
 
     principal: str
     permission: str
@@ -95,7 +95,7 @@ def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def contradictions(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a message for each ACL that one entry declares present and another one absent."""
+    """Yield a message for each ACL that an entry declares present and another entry declares absent."""
     present, _ = acls(declared)
     absent, _ = acls([{**item, "state": "present"} for item in declared if item.get("state") == "absent"])
     yield from (f"ACL {acl}: declared present and absent; remove one of the two" for acl in sorted(present & absent))
@@ -107,9 +107,9 @@ def of_cluster(found: Iterable[Acl]) -> list[Acl]:
 
 
 def may_alter(principal: str, found: Iterable[Acl], default: bool = True) -> bool:
-    """Tell whether ACLs allow a principal to alter the cluster; without this right it cannot create any ACL.
+    """Tell whether the ACLs in `found` allow `principal` to alter the cluster, which is needed to create any ACL.
 
-    `default` is returned if `found` has no ACL on the cluster: then something other than an ACL may allow it.
+    `default` is returned if no ACL in `found` is for the cluster: then something other than an ACL may allow it.
     """
     on_cluster = of_cluster(found)
     mine = [acl for acl in on_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]

@@ -1,6 +1,6 @@
-"""Dynamic settings of brokers: compares declared with existing ones, and returns changes and refusals.
+"""Dynamic settings of brokers: compares declared with existing ones, and returns changes and refusals. No I/O.
 
-Pure functions; the facade reads and writes.
+The package facade reads and writes the settings.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Found:
-    """The dynamic settings of all scopes, and all settings that brokers know."""
+    """The dynamic settings of each scope (a broker, or all brokers), and all settings that brokers know."""
 
     settings: Mapping[str, Mapping[str, str | None]]
     """By scope, its dynamic settings; the value of a secret is None. Brokers that are down are missing."""
@@ -79,7 +79,7 @@ class Found:
 
 
 def scope_name(scope: str) -> str:
-    """Return a scope as messages name it: `broker 1` for the id '1', `all brokers` for ''."""
+    """Return the name of a scope for messages: `broker 1` for the scope '1', `all brokers` for ''."""
     return f"broker {scope}" if scope else "all brokers"
 
 
@@ -101,14 +101,14 @@ def same(one: str | None, other: str | None) -> bool:
 
 
 def line(key: str, value: str | None) -> str:
-    """Return an existing setting as `key: value` for messages; `not shown` without a value, as of a secret."""
+    """Return an existing setting as `key: value` for messages; without a value (a secret) as `key: not shown`."""
     return f"{key}: not shown" if value is None else human(key, value)
 
 
 def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
-    """Return the names of settings whose value in `wanted` differs from the one in `there`, sorted.
+    """Return the sorted names of settings in `wanted` whose value differs from the value in `there`.
 
-    None in `wanted` removes a setting: it differs if `there` has the setting.
+    None in `wanted` means that the setting is to be removed: it differs if `there` has the setting.
     """
     return sorted(
         key
@@ -127,9 +127,9 @@ def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
 
 
 def dangerous(name: str, value: Any) -> str:
-    """Return why no cluster can run with a value that Kafka accepts, as `max.connections` 0.
+    """Return why no cluster can run with a value that Kafka accepts, as 0 for `max.connections`.
 
-    Returns '' if the value is at least the minimum in LEAST, if the setting has no minimum, or if it is not a number.
+    Return '' if the value is at least the minimum in LEAST, if LEAST has no minimum, or if the value is no number.
     """
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
     number = str(value).strip()
@@ -137,14 +137,17 @@ def dangerous(name: str, value: Any) -> str:
 
 
 def not_a_number(name: str, value: Any) -> str:
-    """Return the message if a setting with a minimum (LEAST) has a value that is no decimal number, else ''."""
+    """Return an error text if the setting has a minimum (LEAST) but `value` is no decimal number, else ''."""
     least = LEAST.get(OF_LISTENER.sub("", name), (0, ""))[0]
     invalid = least and not NUMBER.fullmatch(str(value).strip()) and not str(value).startswith("${")
     return f"is not a number; set a decimal number of at least {least}" if invalid else ""
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
-    """Return warnings about changes that are made all the same: a `message.max.bytes` below the brokers' value."""
+    """Return warnings about changes that are made nevertheless.
+
+    There is one kind: a `message.max.bytes` below the value that the brokers use now.
+    """
     has = found.known.get(MESSAGE, Known()).value
     lines = []
     for scope, settings in wanted.items():
@@ -156,10 +159,10 @@ def warnings(wanted: Wanted, found: Found) -> list[str]:
 
 
 def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
-    """Yield why the declared settings of one scope are rejected, each as a message without the name of the scope.
+    """Yield a message for each declared setting of one scope that is rejected, without the name of the scope.
 
-    None removes a setting; it is allowed for names that brokers do not know. Settings that decide which records are
-    lost (LOSING) are rejected without `allow_data_loss`.
+    None removes a setting; brokers need not know the name of such a setting. Settings that decide which records are
+    lost (LOSING) are rejected unless `allow_data_loss` is set.
     """
     existing = found.settings.get(scope, {})
     for name, value in sorted(settings.items()):

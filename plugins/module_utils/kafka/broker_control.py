@@ -42,7 +42,7 @@ ADVICE = "look at: journalctl -u kafka there; null removes a setting"
 
 
 class FailedAnyway(Unsure):
-    """Why a change failed that may have been written, and that stays failed even if it was written.
+    """The reason of a change that may have been written, and that counts as failed even if it was.
 
     A broker stopped after the change, or still has the trial setting.
     """
@@ -69,14 +69,14 @@ def plan(
 
 
 def brokers_of(metadata: Metadata, scope: str) -> list[int]:
-    """Return the ids of the brokers to which a scope applies: one for '1', all registered ones for ''."""
+    """Return the ids of the brokers to which a scope applies: [1] for '1', all registered brokers for ''."""
     return [int(scope)] if scope else sorted(metadata.brokers)
 
 
 def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
-    """Have each broker of a change's scope validate the change; return one message for each broker that rejects it.
+    """Ask each broker to which a change applies to validate it; return one message for each broker that rejects it.
 
-    All brokers are asked because a number can suit one broker and not another.
+    All these brokers are asked because a number can suit one broker and not another.
     """
     scope, settings = change.work
     answers = {
@@ -87,10 +87,10 @@ def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
 
 
 def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Look) -> Done:
-    """Write one scope after the other; a change is done when each broker has applied it and keeps running.
+    """Write one change after the other; a change is done when each broker has applied it and keeps running.
 
     A change for all brokers is tried on one broker first, as a setting of that broker, which is removed afterwards.
-    `look` reads changes again whose write was not answered.
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -117,10 +117,10 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
 
 
 def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
-    """Write a change through the first of `brokers`, and wait until all have applied it; return '', or why it failed.
+    """Write a change through the first of `brokers`, and wait until all of `brokers` have applied it.
 
-    A write whose answer was lost counts as written if all brokers have applied it. The reason is a PartlyWritten if the
-    change was written, and an Unsure if that is unknown.
+    Return '', or why the change failed: as PartlyWritten if it was written, as Unsure if that is unknown, as plain str
+    if it was not written. If the write got no answer, the change succeeds if all brokers have applied it.
     """
     scope, settings = change.work
     try:
@@ -139,10 +139,11 @@ def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
 
 
 def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | None]) -> tuple[Change | None, str]:
-    """Set on one broker what all brokers are to get; return (the trial change to undo, '') or (None, why it failed).
+    """Try `settings`, which all brokers are to get, on one broker first, as settings of that broker.
 
-    Returns (None, '') if nothing is tried: there is one broker, the change only removes, or each broker has one of the
-    settings of its own. The controller is tried last. Raises AdminError if a broker does not answer before the trial.
+    Return (the trial change, which the caller has to undo, '') or (None, why the trial failed). Return (None, '') if
+    there is no trial: the cluster has one broker, settings are only removed, or each broker overrides one of the
+    settings already. The controller is chosen last. Raises AdminError if a broker does not answer before the trial.
     """
     sets = {key: value for key, value in settings.items() if value is not None}
     candidates = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))
@@ -164,7 +165,7 @@ def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | 
 
 
 def undone(admin: Admin, change: Change) -> str:
-    """Remove the setting that `change` set on one broker as a trial; return '', or why the broker still has it."""
+    """Remove the settings that `change`, a trial, set on one broker; return '', or why the broker still has them."""
     scope, settings = change.work
     removal = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
     why = write_and_wait(admin, removal, [int(scope)])
@@ -172,10 +173,11 @@ def undone(admin: Admin, change: Change) -> str:
 
 
 def wait_until_applied(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, bool]:
-    """Wait until brokers have applied a change and keep running for SETTLED seconds, at most SECONDS.
+    """Wait up to SECONDS seconds until brokers have applied a change, and then keep running for SETTLED seconds.
 
-    Return ('', True), or what is missing and whether all brokers answer. A broker that misses GONE requests in a row
-    ends the wait: the change has stopped it, systemd restarts it, and it starts with the change.
+    Return ('', True) on success, otherwise (what is missing, whether all brokers answer). If a broker leaves GONE
+    requests in a row unanswered, the function returns at once: the change has stopped the broker, systemd restarts it,
+    and it starts with the change.
     """
     deadline, settled = waits.now() + SECONDS, 0.0
     gone: Counter[int] = Counter()
@@ -199,7 +201,7 @@ def wait_until_applied(admin: Admin, change: Change, brokers: Sequence[int]) -> 
 
 
 def not_applied(admin: Admin, change: Change, broker: int) -> list[str]:
-    """Return [] if a broker has applied a change, else one sentence that names the settings it has not applied.
+    """Return [] if a broker has applied a change, else a list with one sentence that names the settings still missing.
 
     Raises AdminError if the broker does not answer.
     """

@@ -1,6 +1,7 @@
 """Asks several brokers separately for the state of the cluster, because the answer of one broker may be outdated.
 
-A broker that has just started knows nothing yet, and one that the controller cannot reach learns of no change.
+A broker that has just started knows no partitions yet. A broker that the controller cannot reach learns of no
+change.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class Views:
 
 
 def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
-    """Ask these brokers of a cluster in parallel, each for its own view of the cluster.
+    """Ask each broker in `brokers` for its own view of the cluster, in parallel.
 
-    `state` has the addresses at which they are registered. Brokers that do not answer are in `mute` of the result.
-    Raises ImportError without a Kafka library.
+    `state` has the addresses at which the brokers are registered. Brokers that do not answer are in `mute` of the
+    result. Raises ImportError without a Kafka library.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = dict(zip(brokers, pool.map(lambda one: ask_broker(cluster, state, one), brokers), strict=True))
@@ -57,7 +58,7 @@ def views(cluster: Cluster, state: State, brokers: Collection[int]) -> Views:
 
 
 def ask_broker(cluster: Cluster, state: State, broker: int) -> tuple[bool, Answer | None]:
-    """Return whether a broker answers, and (listener, its own metadata).
+    """Return (whether a broker answers, (listener, metadata that this broker itself returned)).
 
     The second value is None if the broker does not answer, or did not return its own metadata in time.
     """
@@ -73,9 +74,10 @@ def ask_broker(cluster: Cluster, state: State, broker: int) -> tuple[bool, Answe
 
 
 def ask_through(cluster: Cluster, state: State, broker: int) -> Answer | None:
-    """Return (listener, metadata) obtained through a broker; None if the broker answers at none of its listeners.
+    """Return (listener, metadata) from a request to one broker; None if the broker answers at none of its listeners.
 
-    The metadata may be those of another broker: the library asks any broker that the first answer names.
+    The metadata may come from another broker: the client library may repeat the request at any broker in the first
+    answer.
     """
     places = {name: place for name, place in state.brokers[broker].items() if name in cluster.clients}
     for name, place in places.items():
@@ -92,9 +94,9 @@ def gone(cluster: Cluster, state: State, broker: int) -> bool:
 
 
 def seen_by(state: State, listener: str, metadata: Metadata) -> State:
-    """Return the metadata that one broker returned at one listener, as a State.
+    """Return the metadata that one broker returned at one listener, converted to a State.
 
-    A broker's addresses at other listeners, and the replicas that a reassignment adds, are taken from `state`.
+    The addresses of brokers at other listeners, and the replicas that a reassignment adds, are taken from `state`.
     """
     brokers = {
         number: {"rack": None, **state.brokers.get(number, {}), listener: f"{host}:{port}"}
@@ -104,10 +106,10 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
-    """Return the view of each registered broker that answers; `mute` of a view has the brokers that do not.
+    """Return the view of each registered broker that answers; `mute` of each view has the brokers that do not answer.
 
-    While no view has a partition, the brokers are asked again, for EMPTY seconds. Raises ClusterError if brokers are
-    registered and none of them answers.
+    While no view has any partition, the brokers are asked again, for up to EMPTY seconds. Raises ClusterError if
+    brokers are registered and none of them answers.
     """
     begun = waits.now()
     while True:

@@ -67,7 +67,10 @@ class Plan:
     refusals: Sequence[str] = ()
 
     def summary(self) -> dict[str, list[str]]:
-        """Return {create, update, delete, unchanged, unmanaged: sorted names of resources}."""
+        """Return sorted names of resources by what happens to them.
+
+        The keys are create, update, delete, unchanged, and unmanaged (on the cluster but not declared).
+        """
         verbs = {
             verb: sorted(change.name for change in self.changes if change.verb == verb)
             for verb in ("create", "update", "delete")
@@ -75,7 +78,7 @@ class Plan:
         return {**verbs, "unchanged": sorted(self.unchanged), "unmanaged": sorted(self.unmanaged)}
 
     def diff(self, header: str) -> dict[str, str]:
-        """Return the diff for Ansible, in the same order in each run: by kind and name. `header` is its title."""
+        """Return the diff for Ansible, sorted by kind and name; `header` is its title."""
         sides = {"before": "", "after": ""}
         for change in sorted(self.changes, key=lambda one: (one.kind, one.name)):
             for side, lines in (("before", change.before), ("after", change.after)):
@@ -87,7 +90,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of writing a plan: the changes that were done, that failed, and that were not tried."""
+    """The outcome of writing a plan: the changes that were done, the failed changes, and the changes not tried."""
 
     done: Sequence[Change] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -116,10 +119,10 @@ class Done:
 
 
 def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]], look: Look) -> Done:
-    """Write the steps one after the other, each (changes, function that writes them and returns the failed ones).
+    """Write the steps in their order; after a step with a failed change, no further step is started.
 
-    After a step with a failure, no other step is started. Changes whose write was not answered are read again with
-    `look`; they count as done if they were written.
+    A step is (changes, function that writes these changes and returns {name of a failed change: reason}).
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
     done: list[Change] = []
     for number, (batch, write) in enumerate(steps):
@@ -141,17 +144,20 @@ def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]
 
 
 def batches(changes: Sequence[Change], size: int) -> list[Sequence[Change]]:
-    """Return the changes, in their order, as lists of at most `size`."""
+    """Split the changes, in their order, into lists of at most `size` changes."""
     return [changes[start : start + size] for start in range(0, len(changes), size)]
 
 
 def in_scope(name: str, scope: Iterable[str]) -> bool:
-    """Tell whether a name is in `scope`, a list of full names and of prefixes that end with `*`."""
+    """Tell whether a name is in `scope`, a list of full names, and of prefixes each followed by `*`."""
     return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in scope)
 
 
 def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:
-    """Return [] or the refusal of a prune that would delete more than `most` (max_deletes) resources of a kind."""
+    """Return [] or a list with one refusal: kafka_prune would delete more resources of a kind than its max_deletes.
+
+    `pruned` are the names of these resources, `most` is max_deletes.
+    """
     if len(pruned) <= most:
         return []
     names = f"{', '.join(pruned[:5])}{', ...' if len(pruned) > 5 else ''}"

@@ -23,11 +23,12 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True)
 class State:
-    """The cluster as one answer shows it: brokers, controller and partitions.
+    """The state of a cluster as one broker reported it: brokers, controller and partitions.
 
-    `brokers` is {id: {rack, LISTENER: 'host:port'}} of the registered ones, `controller` an id (-1: none). `mute` are
-    registered brokers that left several requests unanswered. `adding` is {TOPIC-NUMBER: replicas that a reassignment
-    adds}.
+    `brokers`: {id: {'rack': rack, LISTENER: 'host:port'}} of the registered brokers.
+    `controller`: the id of the controller, -1 if there is none.
+    `mute`: registered brokers that left several requests unanswered.
+    `adding`: {TOPIC-NUMBER: ids of the brokers on which a reassignment adds a replica}.
     """
 
     brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -41,9 +42,9 @@ class State:
         return [p for p in self.partitions if p.leader not in self.brokers]
 
     def alone(self) -> dict[int, list[str]]:
-        """Return {broker: names of offline partitions (TOPIC-NUMBER)} where the broker is the only in-sync replica.
+        """Return {broker: offline partitions (TOPIC-NUMBER) of which the broker is the only in-sync replica}.
 
-        Without a live leader, only that broker can lead such a partition without a loss of records.
+        No other broker can lead such a partition without a loss of records.
         """
         by_broker: dict[int, list[str]] = {}
         for partition in self.offline():
@@ -54,7 +55,7 @@ class State:
     def under_replicated(self, sick: Collection[int] = ()) -> list[Partition]:
         """Return the partitions with a replica out of sync.
 
-        Replicas on `sick` brokers (with a failed disk) do not count, nor replicas that a reassignment is adding.
+        Not counted are replicas on brokers in `sick` (with a failed disk), and replicas that a reassignment is adding.
         """
         return [p for p in self.partitions if self.lacks(p) - set(sick)]
 
@@ -68,7 +69,7 @@ class State:
     def out_of_sync(self) -> dict[int, int]:
         """Return {registered broker: number of its replicas that are out of sync with a leader that answers}.
 
-        Replicas whose leader does not answer are not counted: the leader has to return, and a restart of the follower
+        Replicas whose leader does not answer are not counted: such a leader has to return, and restarting the follower
         does not help.
         """
         answering = set(self.brokers) - set(self.mute)
@@ -76,7 +77,7 @@ class State:
         return {broker: counts[broker] for broker in sorted(counts) if broker in self.brokers}
 
     def led_by_another(self) -> list[Partition]:
-        """Return the partitions that their preferred leader could lead, but does not.
+        """Return the partitions whose preferred leader could lead, but does not.
 
         The preferred leader is the first replica; it could lead if it is registered and in sync.
         """
@@ -84,10 +85,10 @@ class State:
         return [p for p in registered if p.leader != p.replicas[0] and p.replicas[0] in p.isr]
 
     def to_elect(self, restarted: Collection[int]) -> list[Partition]:
-        """Return the partitions that an election of preferred leaders moves after these brokers were restarted.
+        """Return the partitions that a preferred leader election will move after the brokers in `restarted` restarted.
 
-        They are restarted one at a time. While a preferred leader is down, another in-sync replica leads. A partition
-        without another one needs no election.
+        Brokers are restarted one at a time; while a preferred leader is down, another in-sync replica leads. A
+        partition without any other in-sync replica needs no election.
         """
         now = {str(p) for p in self.led_by_another()}
         theirs = {str(p) for p in self.partitions if p.replicas[:1] and p.replicas[0] in restarted and p.isr[1:]}
@@ -115,9 +116,9 @@ class State:
         return {broker: held.count(broker) for broker in sorted({*self.brokers, *held} - {*declared})}
 
     def problems(self, expected: Sequence[int], sick: Collection[int] = ()) -> list[str]:
-        """Return why the cluster is not healthy, one line for each reason; [] if it is healthy.
+        """Return the reasons why the cluster is not healthy, one line each; [] if it is healthy.
 
-        Reasons are an `expected` broker that is not registered, a registered broker that does not answer, no
+        Reasons are an `expected` broker that is not registered, a registered broker that does not answer, a missing
         controller, and offline or under-replicated partitions. Replicas out of sync on `sick` brokers (with a failed
         disk) do not count.
         """
@@ -146,10 +147,11 @@ class Cluster:
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
-        """Return the state of the cluster; the racks of brokers are None.
+        """Return the state of the cluster, without the racks of brokers (None).
 
-        If a replica is out of sync for longer than `patience` seconds, running reassignments are read as well, since
-        they may be adding that replica. Raises ClusterError if a listener does not answer within `timeout` seconds.
+        If a replica is out of sync for longer than `patience` seconds, running reassignments are read as well, because
+        one of them may be adding that replica. Raises ClusterError if a listener does not answer within `timeout`
+        seconds.
         """
         brokers: dict[int, dict[str, Any]] = {}
         controller, partitions, known = -1, list[Partition](), set[int]()
@@ -188,7 +190,10 @@ class Cluster:
         return replace(state, adding=self.adding)
 
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
-        """Return the state with each broker's rack; None if the broker does not report it within `timeout` seconds."""
+        """Return `state` with the rack of each broker.
+
+        The rack is None if the broker has none, or does not report it within `timeout` seconds.
+        """
         try:
             known = racks(next(iter(self.clients.values())), state.brokers, timeout)
         except AdminError:  # as without the right to read settings
@@ -204,10 +209,10 @@ class Cluster:
         sick: Collection[int] = (),
         confirm: Callable[[State], Sequence[State]] = lambda state: (state,),
     ) -> tuple[State, list[str]]:
-        """Wait until the cluster is healthy, or for `timeout` seconds (0: check once); return (state, its problems).
+        """Wait until the cluster is healthy, at most `timeout` seconds (0: check once); return (state, its problems).
 
-        `expected` and `sick` are those of State.problems. If one broker's answer shows no problem, `confirm` returns
-        the views of the other brokers, which must not show one either.
+        `expected` and `sick` are described in State.problems. When the answer of one broker shows no problem, `confirm`
+        reads the views of the other brokers; the cluster is healthy if these show no problem either.
         """
         deadline, tick = time.monotonic() + timeout, threading.Event()
         while True:

@@ -72,10 +72,10 @@ def client_of(module: AnsibleModule) -> Admin:
 
 @contextmanager
 def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadata]]:
-    """Yield a client of the module's cluster, and the cluster's metadata; fail the module if the cluster is unusable.
+    """Context manager: yield a client of the module's cluster and the cluster's metadata; fail the module on an error.
 
-    The message begins with `what` and names the step of the connection that failed, or the request that was rejected. A
-    cluster with another id than the option `cluster_id` is rejected, too.
+    The error message begins with `what`, and names the step of the connection that failed, or the rejected request. The
+    module also fails if the option `cluster_id` is set and the cluster has another id.
     """
     admin: Admin | None = None
     try:
@@ -99,9 +99,8 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
 def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
     """Return the cluster's metadata; if no broker answers, end the module so that its action calls it again later.
 
-    A long wait consists of several calls of the module, each with new connections, so one of them may meet a short
-    outage. Raises AdminError if the module does not wait in that way, or if the outage lasts for more than SILENT
-    seconds.
+    A long wait consists of several calls of the module, each with new connections, so any call may meet a short outage.
+    Raises AdminError if the module does not wait in that way, or if the outage lasts for more than SILENT seconds.
     """
     begun, waited = waits.now(), module.params.get("waited")
     try:
@@ -121,10 +120,10 @@ def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
 def converge(
     module: AnsibleModule, what: str, planned: Planned, more: Callable[[], dict[str, Any]] = lambda: {}
 ) -> None:
-    """Read the cluster with `planned`, report the refusals or write the plans, and end the module.
+    """Compute the plans with `planned`; fail with their refusals, or write the plans; then end the module.
 
-    `planned` returns [(plan, function that writes it)]. If any plan has a refusal, nothing is written; after a plan
-    that failed, no other is started. `more` returns additional results of the module; `what` begins its messages.
+    `planned` returns [(plan, function that writes the plan)]. If any plan has a refusal, nothing is written. After a
+    plan that failed, no further plan is written. `more` returns additional results; error messages begin with `what`.
     """
     with connected(module, what) as (admin, metadata):
         works = planned(admin, metadata)
@@ -141,9 +140,10 @@ def converge(
 
 
 def reader(module: AnsibleModule, planned: Planned) -> Look:
-    """Return a function that tells carry_out() which changes are still missing after a write without an answer.
+    """Return the function that decides for changes whose write got no answer which of them were not made.
 
-    The function plans again with new connections. A change that is planned again, or that cannot be read, stays failed.
+    The function computes the plans again with new connections. A change counts as failed if a plan still contains it,
+    or if the cluster cannot be read.
     """
 
     def look(changes: Sequence[Change], why: Outcome) -> Outcome:
@@ -167,9 +167,10 @@ def reader(module: AnsibleModule, planned: Planned) -> Look:
 
 
 def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: dict[str, Any], look: Look) -> None:
-    """Write the plans one after the other, and end the module with `result`, or with the first plan that failed.
+    """Write the plans one after the other; end the module with `result`, or fail it at the first plan that fails.
 
-    `look` reads changes again whose write was not answered; `what` begins the message of a failure.
+    The message of a failure begins with `what`. For changes whose write got no answer, `look` reads from the cluster
+    whether they were made.
     """
     done: list[Change] = []
     for number, (plan, write) in enumerate(works):
@@ -201,9 +202,9 @@ def names_of(changes: Sequence[Change]) -> list[str]:
 
 
 def answer(works: Sequence[Work], metadata: Metadata, what: str) -> dict[str, Any]:
-    """Return the result of a module, before anything is written, as {changed, changes, cluster_id, plan, diff}.
+    """Return the result of a module, before anything is written: {changed, changes, cluster_id, plan, diff}.
 
-    `what` is the title of the diff.
+    `works` are pairs (plan, function that writes the plan); `what` is the title of the diff.
     """
     whole = Plan(
         [change for plan, _ in works for change in plan.changes],

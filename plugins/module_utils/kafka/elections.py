@@ -27,12 +27,12 @@ FOLLOWED = 0.4
 
 
 class Elections:
-    """Elections of preferred leaders in one cluster; `state` and `elect` can be called repeatedly.
+    """Elects preferred leaders of one cluster; `state` and `elect` can be called repeatedly.
 
-    Brokers that were just restarted lead nothing, and their followers have no connection to them. As soon as such a
-    broker is in sync, it is elected for one internal partition, so that followers connect. Then it is elected for its
-    other internal partitions, and last for those that clients write to. A broker without internal partitions begins
-    with one of the latter.
+    A broker that was just restarted leads nothing, and followers have no connection to it. As soon as the broker is in
+    sync, it is elected for one internal partition, so that followers connect. Then it is elected for its other internal
+    partitions, and last for partitions that clients write to. A broker without internal partitions begins with one
+    partition that clients write to.
     """
 
     def __init__(self, cluster: Cluster, brokers: Collection[int] | None = None) -> None:
@@ -45,14 +45,18 @@ class Elections:
 
     @property
     def moved(self) -> set[str]:
-        """Return the elected partitions (TOPIC-NUMBER), according to the brokers' answers or the last state."""
+        """Return the partitions (TOPIC-NUMBER) whose preferred leader was elected.
+
+        Sources are the brokers' answers to the elections, and the last state of the cluster that was read.
+        """
         return self.given | (self.asked & _led(self.last) - self.refused.keys())
 
     def state(self) -> State:
-        """Return the cluster's state, and elect restarted brokers for one internal partition each.
+        """Return the cluster's state; as a side effect, elect each restarted broker for one internal partition.
 
-        The election is requested once for each broker that leads nothing and is in sync with such a partition.
-        Followers connect to it while the caller waits. Raises ClusterError if the cluster does not answer.
+        The election is requested once for each broker that leads nothing and is in sync with an internal partition that
+        it should lead. Followers connect to the broker while the caller waits. Raises ClusterError if the cluster does
+        not answer.
         """
         state = self._seen(self.cluster.state())
         if self.led_since < 0 and any(p.leader in (self.brokers or ()) for p in state.partitions):
@@ -71,9 +75,9 @@ class Elections:
     def elect(self, timeout: float) -> list[Partition]:
         """Elect the preferred leaders and wait until they lead, at most `timeout` seconds.
 
-        Return the partitions that another replica still leads; `moved` has those that were elected. Requests without an
-        answer are repeated within that time. Raises ClusterError at once if a request is rejected, and at the end if
-        its result is unknown.
+        Return the partitions that are still led by another replica. Requests without an answer are repeated within that
+        time. Raises ClusterError at once if a request is rejected, or at the end if the result of an election is
+        unknown.
         """
         wait, failed = waits.Wait(timeout), list[ClusterError]()
         rest = self._others(self._look(wait))
@@ -98,10 +102,10 @@ class Elections:
         return left
 
     def lead_again(self) -> tuple[list[str], str]:
-        """Elect the preferred leaders, within ELECTION seconds.
+        """Elect the preferred leaders within ELECTION seconds; return (partitions, reason).
 
-        Return the names of the partitions that they lead again, and why other replicas lead the rest ('' if there is no
-        rest).
+        The partitions (TOPIC-NUMBER) are led by their preferred leaders again. The reason says why other partitions are
+        not; it is '' if there are no others.
         """
         try:
             why = not_elected(self.elect(ELECTION), self.refused)
@@ -193,9 +197,10 @@ class Elections:
 
 
 def not_elected(left: Sequence[object], refused: Mapping[str, str]) -> str:
-    """Return a message about `left`, the partitions that another replica still leads; '' if there are none.
+    """Return a message about `left`, the partitions that are still led by another replica; '' if there are none.
 
-    `refused` has the reasons of partitions by name; the message has the first one that applies.
+    `refused` is {partition: why its election was rejected}; the message has the first of these reasons that concerns
+    `left`.
     """
     if not left:
         return ""

@@ -1,4 +1,4 @@
-"""Checks declared entries: invalid names and numbers, and two entries for one resource. Pure functions."""
+"""Checks declared entries: invalid names and numbers, and two entries for one resource. No I/O."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def topics(wanted: Entries) -> dict[str, list[str]]:
 
 
 def users(wanted: Entries) -> Iterator[str]:
-    """Yield messages about entries of kafka_users: invalid names, and a credential that two entries declare."""
+    """Yield messages about entries of kafka_users: invalid names, and a credential that occurs in two entries."""
     seen: set[tuple[str, str]] = set()
     for user in wanted:
         name, every = str(user["name"]), user.get("state") == "absent" and user.get("mechanism") is None
@@ -49,7 +49,7 @@ def users(wanted: Entries) -> Iterator[str]:
 
 
 def acl(item: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the mistakes of an entry of kafka_acls with which it would apply to no user, or allow and deny nothing."""
+    """Yield the mistakes of an entry of kafka_acls, with which it would apply to no user, or allow and deny nothing."""
     if item["principal"] == "User:":
         yield "the principal has no name; write the name after User:"
     if not item["operations"]:
@@ -68,7 +68,7 @@ def acl(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def scope(prune: Mapping[str, Any] | None, kind: str) -> list[str]:
-    """Return messages about patterns of kafka_prune that match nothing: '', or with a `*` before the end.
+    """Return messages about patterns of kafka_prune that match nothing: '', or a pattern with `*` before its end.
 
     `kind` is the key of `prune` whose patterns are checked: topics, acls, users or quotas.
     """

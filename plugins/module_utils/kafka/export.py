@@ -1,4 +1,4 @@
-"""Converts what the facade reads of a cluster to variables of an inventory. Pure functions."""
+"""Converts what the facade reads of a cluster to variables of an inventory. No I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 
 
 def number(text: Any) -> Any:
-    """Return a string that is an integer, or a float without a fraction, as an int; any other value unchanged."""
+    """Convert a string that is an integer, or a float without a fraction, to an int; return other values unchanged."""
     if isinstance(text, float):
         return int(text) if text.is_integer() else text
     digits = str(text).removeprefix("-")
@@ -30,9 +30,10 @@ def number(text: Any) -> Any:
 def arrived(
     replicas: Mapping[str, Sequence[Sequence[int]]], targets: Mapping[Place, Sequence[int]]
 ) -> dict[str, list[Sequence[int]]]:
-    """Return {topic: replicas of each partition} as they will be when running reassignments have ended.
+    """Return {topic: replicas of each of its partitions} as they will be when running reassignments have ended.
 
-    Until then a partition has the old and the new replicas. `targets` is {(topic, partition): new replicas}.
+    `replicas` has the replicas now: during a reassignment, a partition has both its old and its new replicas. `targets`
+    is {(topic, partition): its new replicas}.
     """
     return {
         name: [targets.get((name, number)) or has for number, has in enumerate(partitions)]
@@ -43,8 +44,8 @@ def arrived(
 def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[str, Mapping[str, str]]) -> list[Entry]:
     """Return the entries of kafka_topics that describe the existing topics.
 
-    `replicas` is {topic: replicas of each partition}, `set_here` {topic: its own settings}. Names that begin with _ are
-    skipped. A topic whose partitions have different numbers of replicas gets `manage: false`.
+    `replicas` is {topic: replicas of each of its partitions}, `set_here` is {topic: settings of its own}. Topics whose
+    name begins with _ are skipped. A topic whose partitions differ in their number of replicas gets `manage: false`.
     """
     entries = []
     for name in sorted(topic for topic in replicas if not topic.startswith("_")):
@@ -59,16 +60,17 @@ def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[st
 
 
 def literal(text: str) -> str:
-    """Return a string as a literal in a Jinja expression, in base64 if its characters could end the literal."""
+    """Return a string as a literal for a Jinja expression; in base64 if its characters could end the literal early."""
     if re.fullmatch(r"[\w .,:;@=+*/-]*", text):
         return f"'{text}'"
     return f"'{base64.b64encode(text.encode()).decode()}' | b64decode"
 
 
 def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
-    """Return entries of kafka_users, one for each user and mechanism; `found` is {user: {mechanism: iterations}}.
+    """Return entries of kafka_users, one entry for each user and mechanism.
 
-    Passwords cannot be read, so each entry refers to `vault.passwords`.
+    `found` is {user: {mechanism: iterations}}. Passwords cannot be read from Kafka, so each entry refers to
+    `vault.passwords`.
     """
     entries = []
     for name, kept in sorted(found.items()):
@@ -83,7 +85,7 @@ def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
 
 
 def acls(found: Iterable[Acl]) -> tuple[list[Entry], list[str]]:
-    """Return entries of kafka_acls, and as texts the ACLs that kafka_acls cannot declare.
+    """Return (entries of kafka_acls, texts of the ACLs that kafka_acls cannot declare).
 
     ACLs that differ only in their operation become one entry.
     """
@@ -116,9 +118,9 @@ def quotas(found: Mapping[Entity, Values]) -> list[Entry]:
 
 
 def broker_config(found: broker_settings.Found) -> tuple[Entry, list[str]]:
-    """Return kafka_dynamic_config, and lines about the settings that it does not contain.
+    """Return (the value of kafka_dynamic_config, lines about the settings that it does not contain).
 
-    These are the settings of single brokers, secrets, and throttles of reassignments.
+    Left out are settings of single brokers, secrets, and throttles of reassignments.
     """
     everywhere = {
         key: number(value)

@@ -12,9 +12,9 @@ Factors = tuple[str, int]
 
 
 def differing(wanted: Iterable[Mapping[str, Any]], there: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Factors]:
-    """Return {topic: (its numbers of replicas as text, the declared number)} of topics where the two differ.
+    """Return {topic: (existing numbers of replicas as text, declared number)} of topics where they differ.
 
-    `wanted` are entries of kafka_topics; `there` is {existing topic: replicas of each partition}.
+    `wanted` are entries of kafka_topics; `there` is {existing topic: replicas of each of its partitions}.
     """
     factors_by_name = {}
     for topic in wanted:
@@ -27,7 +27,10 @@ def differing(wanted: Iterable[Mapping[str, Any]], there: Mapping[str, Sequence[
 
 
 def refusals(found: Mapping[str, Factors]) -> list[str]:
-    """Return [] or one message about all topics in `found`: one run of reassign.yml changes all of them."""
+    """Return [] or a list with one message about all topics in `found`: reassign.yml changes them in one run.
+
+    `found` is {topic: (existing numbers of replicas, declared number)}.
+    """
     names: dict[Factors, list[str]] = {}
     for name, factors in found.items():
         names.setdefault(factors, []).append(name)

@@ -1,4 +1,4 @@
-"""Decides whether brokers may stop now (the gate), from one snapshot of the cluster. Pure functions."""
+"""Decides whether brokers may stop now (the gate), from one snapshot of the cluster. No I/O."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLAIN = Rules()
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look at a cluster before brokers are stopped: the facts by which blocks() decides."""
+    """The facts about a cluster by which blocks() decides whether brokers may stop, read at one time."""
 
     state: State
     min_isr: Mapping[str, int] = field(default_factory=dict)
@@ -61,20 +61,20 @@ class Snapshot:
 
     @property
     def states(self) -> list[State]:
-        """Return the states that the brokers reported when each was asked, or `state` alone if none was."""
+        """Return the state of the cluster as each asked broker reported it; [`state`] if no broker was asked."""
         return list(self.views.values()) or [self.state]
 
     def holding(self, stop: Collection[int]) -> bool:
         """Tell whether the brokers in `stop` hold an in-sync replica that clients use.
 
-        It is enough if one of the brokers that were asked reports such a replica.
+        It suffices that one of the asked brokers reports such a replica.
         """
         return any(held(state, stop, self.silent) for state in self.states)
 
 
 @dataclass(frozen=True)
 class Block:
-    """One reason why brokers may not stop: `what` is affected, `why`, and `cure` (what to do)."""
+    """One reason why brokers may not stop: `what` is affected, `why` they may not stop, and what to do (`cure`)."""
 
     what: str
     why: str
@@ -90,8 +90,8 @@ class Block:
 def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> list[Partition]:
     """Return the partitions with a leader that would lose an in-sync replica if the brokers in `stop` stopped.
 
-    Brokers that are not registered do not count. A broker in `silent` is the only in-sync replica of a partition and
-    does not answer; that partition does not count, since no client can use it.
+    Brokers that are not registered are ignored. If all in-sync replicas of a partition are on brokers in both `stop`
+    and `silent` (brokers that do not answer), the partition is left out, since no client can use it.
     """
     registered, mute = set(stop) & set(state.brokers), set(stop) & set(silent)
     return [
@@ -100,10 +100,10 @@ def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> l
 
 
 def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
-    """Return those of `brokers` that are restarted first, because each other restart would wait for them.
+    """Return those of `brokers` that are restarted first, because any other restart would wait for them.
 
-    These brokers are down, do not answer, or are in sync with none of their partitions. The last reason does not apply
-    to the controller.
+    These brokers are down, do not answer, or are in sync with none of their partitions. The controller is not included
+    for the last reason.
     """
     controller = snapshot.states[0].controller
 
@@ -118,12 +118,12 @@ def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
 
 
 def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> list[Block]:
-    """Return why the brokers in `stop` may not stop together, [] if they may; first what waiting cannot change.
+    """Return why the brokers in `stop` may not stop together, [] if they may; lasting reasons come first.
 
     They may stop if there is a controller, no other rack is down, and each partition that they hold in sync is safe. A
     partition is safe if its other replicas are in sync and answer, it keeps min.insync.replicas plus the margin, and it
-    is not being moved. A broker that is down, holds only offline partitions, or does not answer may always be
-    restarted.
+    is not being moved. A broker may always be restarted if it is down, holds only offline partitions, or does not
+    answer.
     """
     if headless := uncontrolled(snapshot, rules.former):
         return [headless]
@@ -202,11 +202,11 @@ def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
 
 
 def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | None:
-    """Return why no other replicas would take over the lead after a stop; None if a controller can elect them.
+    """Return the reason why a stop would not let other replicas become leaders; None if a controller can elect them.
 
-    Reasons are that there is no controller, that brokers name different ones, or that a broker still names one of
-    `former`, the brokers that were the controller until now. A broker that stops asks the controller that it knows to
-    move its leaders.
+    Reasons: there is no controller, brokers name different controllers, or a broker still names one of `former`
+    (brokers that were the controller until now). A stopping broker asks the controller that it knows to move its
+    leaders.
     """
     unheard = sorted(broker for broker, state in snapshot.views.items() if state.controller in former)
     if unheard:

@@ -41,12 +41,12 @@ def snapshot(
 ) -> Snapshot:
     """Return all facts that the gate needs before the brokers in `stop` stop.
 
-    Each broker that stays is asked, since one view may be outdated, and the controller, even if it is to stop. If it
-    was moved away from one of `former`, all brokers to be stopped are asked. If the latter hold nothing in sync, or a
-    broker that stays does not answer, nothing else is read.
+    Each broker that stays is asked, since the view of one broker may be outdated. The controller is asked even if it is
+    in `stop`. If `former` (brokers that were the controller until now) is not empty, the brokers in `stop` are asked as
+    well. If the brokers in `stop` hold nothing in sync, or a broker that stays does not answer, nothing else is read.
 
-    `one_by_one` is for the order of a restart: all brokers are asked unless `stop` is a single one, and the settings of
-    topics are read even if a broker does not answer. Running reassignments are not read.
+    `one_by_one` serves to compute the order of a restart. Then all brokers are asked, unless `stop` has a single
+    broker. The settings of topics are read even if a broker does not answer. Running reassignments are not read.
 
     Raises ClusterError if the facts cannot be read, UntoldError if no broker reports the settings of topics.
     """
@@ -83,11 +83,11 @@ def snapshot(
 
 
 def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
-    """Return {topic: min.insync.replicas}, the highest value that any broker in `seen` ({broker: its view}) uses.
+    """Return {topic: the highest min.insync.replicas that any broker in `seen` uses for the topic}.
 
-    A topic's own setting is the same on all brokers. Without one, the leader uses its broker's default for all such
-    topics, so each broker is asked for one of them. Raises UntoldError if no broker reports settings of topics,
-    AdminError if another request fails.
+    `seen` is {broker: its view}. A topic's own setting is the same on all brokers. For topics without this setting, the
+    default of the leader's broker counts, so each broker is asked for one such topic. Raises UntoldError if no broker
+    reports settings of topics, AdminError if another request fails.
     """
     admin = answering_client(cluster, seen)
     try:
@@ -111,10 +111,10 @@ def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence
 def with_controller(
     cluster: Cluster, state: State, found: Views, stop: Sequence[int], former: Collection[int]
 ) -> Views:
-    """Add the controller's own view to `found` if the controller is to stop.
+    """Return `found` with the controller's own view added if the controller is in `stop`.
 
-    After the controller was moved away from one of `former`, add the views of all brokers in `stop` and `former`: a
-    broker that stops asks the controller that it knows.
+    If `former` (brokers that were the controller until now) is not empty, the views of all brokers in `stop` and
+    `former` are added instead: a stopping broker asks the controller that it knows.
     """
     added = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
     named = added & set(state.brokers)
@@ -127,8 +127,9 @@ def judging(
 ) -> Callable[[State], Sequence[Block]]:
     """Return a function that returns all reasons why the brokers in `stop` may not stop together, [] if they may.
 
-    The function raises what snapshot() raises. `former` are brokers that were the controller until now; HEARD seconds
-    after `begun`, the begin of the whole wait, a broker that still names one of them may be accepted.
+    The function raises what snapshot() raises. `former` are brokers that were the controller until now. A broker that
+    still names one of them blocks the stop. From HEARD seconds after `begun` (the start of the whole wait) on, such a
+    broker may be accepted.
     """
     since, last = waits.now() if begun is None else begun, [broker for broker in former if broker >= 0]
 
@@ -146,7 +147,8 @@ def judging(
 def others_agree(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> bool:
     """Tell whether all brokers that stay and answer name a controller that is not in `former`.
 
-    Then the broker to be stopped names a former one only because the controller cannot reach it; it may be restarted.
+    If so, a broker in `stop` names a former controller only because the new controller cannot reach it; the broker may
+    be restarted.
     """
     stay = set(state.brokers) - set(stop)
     found = views(cluster, state, stay)
@@ -155,10 +157,11 @@ def others_agree(cluster: Cluster, state: State, stop: Sequence[int], former: Se
 
 
 def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool:
-    """Tell whether a broker in `former` was elected controller again.
+    """Tell whether one of `former`, brokers that were the controller before, was elected controller again.
 
-    All brokers get a request that only the controller answers; the former one has to answer it, and all others have to
-    reject it. The others are needed because a former controller without a connection to ZooKeeper would still answer.
+    All brokers get a request that only the controller answers. One broker of `former` has to answer it, and all other
+    brokers have to reject it. A single answer proves nothing: a former controller without a connection to ZooKeeper
+    would still answer.
     """
     listener, client = next(iter(cluster.clients.items()))
 
@@ -197,8 +200,8 @@ def answering_client(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
 def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
     """Return the (topic, partition) pairs whose replicas are being moved, as the controller reports them.
 
-    Returns an empty set if the controller is in `stop` and does not answer: then it moves none. Raises AdminError if
-    the controller does not answer otherwise, or has changed.
+    If the controller is in `stop` and does not answer, return an empty set, because it moves nothing. Raises AdminError
+    if another controller does not answer, or if the broker asked is no longer the controller.
     """
     listener, client = next(iter(cluster.clients.items()))
     if state.controller in stop and gone(cluster, state, state.controller):
@@ -207,9 +210,9 @@ def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
 
 
 def alone(state: State, broker: int) -> bool:
-    """Tell whether no replica follows a broker: it leads partitions, and is the only in-sync replica of each.
+    """Tell whether no other broker follows `broker`: it leads partitions, and is the only in-sync replica of each.
 
-    At least one of these partitions must have another replica on a registered broker; otherwise no broker could follow.
+    Return False if none of these partitions has another replica on a registered broker, since then none could follow.
     """
     led = [p for p in state.partitions if p.leader == broker]
     left = any(p.isr == (broker,) and set(p.replicas) & set(state.brokers) - {broker} for p in led)

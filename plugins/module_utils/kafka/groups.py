@@ -1,4 +1,4 @@
-"""Consumer groups: computes their lag, and the changes that reset their offsets. Pure functions."""
+"""Consumer groups: computes their lag, and the changes that reset their offsets. No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Ends:
-    """The ends of partitions: their first offset, and the offset that the next record gets.
+    """The first offset of each partition, and the offset that its next record gets.
 
     `at` is the offset of the first record at or after a time, if a time was given.
     """
@@ -43,9 +43,9 @@ class Ends:
 
 
 def milliseconds(text: Any) -> int:
-    """Return a time in milliseconds since 1970; `text` is that number, or a text as 2026-01-31T08:00:00Z.
+    """Convert a time to milliseconds since 1970; `text` is that number, or a text as 2026-01-31T08:00:00Z.
 
-    Raises ValueError for a text without a time zone, another form, or a time that is not between 1970 and 9999.
+    Raises ValueError for a text of another form or without a time zone, and for a time before 1970 or after 9999.
     """
     if str(text).isdecimal():
         number = int(text)
@@ -60,14 +60,15 @@ def milliseconds(text: Any) -> int:
 
 
 def targets(group: Mapping[str, Any]) -> list[str]:
-    """Return which of the options to, timestamp, shift and offsets an entry for the module kafka_groups sets."""
+    """Return which of the keys to, timestamp, shift and offsets are set in an entry for the module kafka_groups."""
     return [key for key in TARGETS if group.get(key) is not None]
 
 
 def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[Place]:
     """Return the partitions to reset: those in `offsets`, else those of `topics`, else all with a committed offset.
 
-    `wanted` is an entry for the module kafka_groups, and `partitions` is {topic: number of partitions}.
+    `offsets` and `topics` are keys of `wanted`, an entry for the module kafka_groups. `found` is the group on the
+    cluster, and `partitions` is {topic: number of partitions}.
     """
     if wanted.get("offsets"):
         return sorted((topic, int(one)) for topic, given in wanted["offsets"].items() for one in given)
@@ -77,10 +78,10 @@ def places(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int
 
 
 def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) -> int:
-    """Return the new offset of a group in one partition, limited to the offsets that the partition has.
+    """Return the new offset of a group in the partition `place`, limited to the offsets that the partition has.
 
-    `wanted` is the entry with one of offsets, timestamp, shift and to. A timestamp without a later record means the
-    end.
+    `wanted` is an entry for the module kafka_groups with one of the keys offsets, timestamp, shift and to. If no record
+    is at or after the timestamp, the new offset is the end of the partition.
     """
     first, last = ends.earliest[place], ends.latest[place]
     if wanted.get("offsets"):

@@ -1,6 +1,6 @@
-"""Dynamic settings in the file of a broker: which of them the running broker still has to receive.
+"""Computes which dynamic settings in the file of a broker the running broker still has to receive. No I/O.
 
-Pure functions; the facade reads and writes the settings.
+The package facade reads and writes the settings.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BY_HAND = "remove it with null (kafka_broker_config), or set it in kafka_dynamic
 
 @dataclass(frozen=True)
 class Running:
-    """The settings that a running broker reports: its dynamic ones, those of all brokers, values at start, defaults."""
+    """The settings that a running broker reports, with the values at its start and Kafka's defaults."""
 
     own: Mapping[str, str | None] = field(default_factory=dict)
     """Dynamic settings of this broker."""
@@ -87,14 +87,14 @@ class Update:
 
 
 def synonyms(name: str) -> tuple[str, ...]:
-    """Return the names with which a file can set a setting, the one with the highest precedence first."""
+    """Return the names by which a properties file can set a setting, the name with the highest precedence first."""
     return next((names for names in SYNONYMS if names[0] == name), (name,))
 
 
 def in_ms(synonym: str, value: str) -> str:
-    """Return the value of a synonym, as log.retention.hours, in the unit of the main name, as milliseconds.
+    """Convert a value of `synonym` to the unit of the main name: hours of log.retention.hours to milliseconds.
 
-    A negative value means no limit. Raises ValueError if the value is not an integer.
+    A negative value means no limit, and gives -1. Raises ValueError if the value is not an integer.
     """
     factor = UNITS.get(synonym.rpartition(".")[2], 1)
     return value if factor == 1 else str(max(-1, int(value) * factor))
@@ -103,8 +103,8 @@ def in_ms(synonym: str, value: str) -> str:
 def update_of(owed: Owed, found: Running) -> Update:
     """Return the changes of a broker's dynamic settings after which the values of its file are in force.
 
-    A setting is set if the broker was started with another value than its file has, and removed if it was started with
-    the same value. Settings that other programs set stay.
+    If the broker was started with another value than its file has now, the dynamic setting gets the value of the file.
+    If it was started with the same value, the dynamic setting is removed. Settings that other programs set stay.
     """
     work: dict[str, str | None] = {}
     told: dict[str, list[str]] = {}
@@ -144,8 +144,8 @@ def waves(
 ) -> list[dict[str, str | None]]:
     """Return the changes to write one after the other, each {setting: value, or None to remove it}.
 
-    `now` and `goals` are the values before and after. Numbers of threads change in steps that Kafka accepts, all other
-    settings at once in the first change.
+    `work` has the final value of each setting, `now` and `goals` are the values in force before and after. A number of
+    threads changes in several steps, since Kafka limits each change; all other settings are in the first change.
     """
     queues = dict[str, list[str | None]]()
     for name, value in work.items():
@@ -156,9 +156,9 @@ def waves(
 
 
 def steps(now: str, goal: str) -> Iterator[str]:
-    """Yield the numbers of threads from `now` to `goal`, without `now`; each at most doubles or halves the last one.
+    """Yield the numbers of threads from `now` (excluded) to `goal`; each at most doubles or halves the previous one.
 
-    If one of the two is not a number, or `now` is 0, yield only `goal`.
+    If `now` or `goal` is not a number, or `now` is 0, yield only `goal`.
     """
     if not (now.isdigit() and goal.isdigit() and int(now)):
         yield goal

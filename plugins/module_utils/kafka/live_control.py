@@ -1,4 +1,4 @@
-"""Plans and writes, broker by broker, the dynamic settings of brokers' files that running brokers have to receive."""
+"""Sends dynamic settings in the files of brokers to the running brokers, one broker after the other."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def plan(
     owed: Sequence[Owed],
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, Mapping[str, Mapping[str, Sequence[str]]]]:
-    """Return the plan, and {id of a broker: {setting: values that this project has set after the plan}}.
+    """Return (plan, {broker id: {setting: values that this project has set once the plan is written}}).
 
-    The second value has only brokers that run with the values of their files as soon as other programs remove their
-    own. `warn` is called for brokers that do not answer, and for settings of other programs. Raises AdminError if a
-    broker rejects a request.
+    The second value has only brokers that then use the values of their files, unless other programs override these.
+    `owed` has the settings in the files. `warn` is called for brokers that do not answer, and for settings of other
+    programs. Raises AdminError if a broker rejects a request.
     """
     changes, unchanged, refusals = [], [], []
     ours: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -66,7 +66,7 @@ def plan(
 
 
 def read(admin: Admin, metadata: Metadata, one: Owed) -> Update | str:
-    """Return the changes of one broker, or as a text why the broker did not answer.
+    """Return the changes of one broker; a text with the reason if the broker does not answer.
 
     Raises AdminError if the broker rejects the request.
     """
@@ -81,9 +81,9 @@ def read(admin: Admin, metadata: Metadata, one: Owed) -> Update | str:
 
 
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
-    """Write to one broker after the other; each has to apply its settings and keep running before the next one.
+    """Write to one broker after the other; each broker has to apply its settings and keep running before the next.
 
-    `look` reads changes again whose write was not answered.
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Reads what the log dirs of a cluster hold, with two kinds of leftovers: stray replicas, and throttles of copies.
+"""Reads what the log dirs of a cluster hold, and finds two kinds of leftovers: stray replicas and unneeded throttles.
 
-A stray replica does not belong to its broker. Partitions and log dirs are read one after the other, so what seems to be
-a stray may just be being deleted; it is read again.
+A stray replica does not belong to its broker. Partitions and log dirs are read one after the other, so a replica that
+seems to be stray may be about to be deleted; it is read again.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def look(admin: Admin, state: State, limits: bool = False) -> Holdings:
 def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]) -> dict[Held, int] | None:
     """Return {(broker, log dir, partition): bytes} of replicas that do not belong to their broker; None if unknown.
 
-    Such a replica appears when a disk returns that was away while a topic was deleted or moved; Kafka does not delete
-    it. Replicas that a broker is deleting, or has renamed as stray, do not count.
+    Such a replica appears when a disk returns that was missing while a topic was deleted or moved; Kafka does not
+    delete the replica. Replicas that a broker is deleting, or has renamed as stray, do not count.
     """
     if not (partitions and dirs):
         return None
@@ -87,9 +87,9 @@ def unassigned(partitions: Iterable[Partition], dirs: Iterable[LogDir]) -> set[H
 
 
 def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
-    """Return {broker: throttle of copies between its log dirs, in bytes per second} of brokers that copy nothing.
+    """Return {broker: rate, in bytes per second} of brokers with a throttle for copies between log dirs, but no copies.
 
-    Returns {} if a broker does not answer, which is reported elsewhere.
+    Return {} if a broker does not answer; this is reported elsewhere.
     """
 
     def idle(now: Sequence[LogDir]) -> set[tuple[int, str]]:
@@ -106,10 +106,10 @@ def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
 
 
 def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) -> set[Left]:
-    """Call `still` every WAIT seconds until no member of `first` disappears any more; return those that are left.
+    """Return the members of `first` that `still` keeps finding, once their number no longer decreases.
 
-    Return an empty set if members still disappear after MOST seconds. `still` returns those of its argument that it
-    finds.
+    `still` reads the cluster, and returns those of its argument that it finds. It is called every WAIT seconds. If
+    members still disappear after MOST seconds, an empty set is returned.
     """
     kept, begun = still(first) if first else first, waits.now()
     while kept:
@@ -123,7 +123,7 @@ def confirmed(first: set[Left], still: Callable[[Collection[Left]], set[Left]]) 
 
 
 def described(found: Holdings) -> dict[str, Any]:
-    """Return holdings as the result of the module kafka_cluster: log_dirs, silent, strays and copies_throttled."""
+    """Convert holdings to the result of the module kafka_cluster: log_dirs, silent, strays and copies_throttled."""
     left: dict[tuple[int, str], list[tuple[Place, int]]] = {}
     for (broker, path, place), size in (found.strays or {}).items():
         left.setdefault((broker, path), []).append((place, size))

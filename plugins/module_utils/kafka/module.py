@@ -14,9 +14,9 @@ SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|oauthbearer\.conf
 
 
 def secrets(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the secrets inside options, at any depth: the values whose key ends as the name of a secret property.
+    """Yield the secrets inside options, at any depth: values whose key ends like the name of a secret property.
 
-    `name` is the key of `value` itself.
+    `name` is the key of `value` itself, '' if it has none.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -31,8 +31,8 @@ def secrets(value: Any, name: str = "") -> Iterator[str]:
 def wrong_types(given: Any, options: Mapping[str, Any], place: str = "") -> Iterator[str]:
     """Yield messages about values that Ansible would convert to another type without a warning.
 
-    These are a boolean for a number or string, and a list or mapping for a string. `given` are the values, `options`
-    the argument spec, and `place` is the prefix for names in messages.
+    These are a boolean given for a number or string, and a list or dict given for a string. `given` are the values,
+    `options` is the argument spec, and `place` is the prefix for names in messages.
     """
     for name, option in options.items():
         value = given.get(name) if isinstance(given, dict) else None

@@ -42,8 +42,9 @@ def places(options: Options, metadata: Metadata) -> list[Place]:
 
 
 def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return {partitions, config, disks}: the selected partitions, the topic's own settings, and its bytes by log dir.
+    """Return {partitions, config, disks} of the topic in the options.
 
+    `partitions`: the selected partitions. `config`: the topic's own settings. `disks`: its bytes in each log dir.
     Raises Refused if the topic or the partition does not exist.
     """
     selected = places(options, metadata)
@@ -66,7 +67,7 @@ def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return {groups: the consumer groups with offsets in the selected partitions}, with the lag of each partition."""
+    """Return {'groups': consumer groups with offsets in the selected partitions, each with its lag by partition}."""
     selected = places(options, metadata)
     found = groups.groups(admin, groups.names(admin))
     ends = groups.ends(admin, selected)
@@ -79,9 +80,9 @@ def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def find(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return {records: at most `limit` records}, selected by the options key, offset and timestamp.
+    """Return {'records': at most `limit` records}, selected by the options key, offset and timestamp.
 
-    Raises Refused if none of the three is set, or an option is invalid.
+    Raises Refused if none of these three options is set, or if an option is invalid.
     """
     selected = places(options, metadata)
     if options["offset"] is not None and len(selected) > 1:
@@ -112,9 +113,9 @@ def _begin(options: Options, place: Place, ends: Ends) -> int:
 
 
 def confirmed(options: Options, what: str, check_mode: bool = False) -> None:
-    """Return if the option `confirm` is the topic's name, else raise Refused; `what` is the effect for the message.
+    """Raise Refused unless the option `confirm` is the name of the topic; `what` is the effect, for the message.
 
-    Check mode needs no confirmation. Internal topics are always refused.
+    With `check_mode`, no confirmation is needed. Internal topics are always refused.
     """
     if options["topic"].startswith("_"):
         raise Refused(f"topic {options['topic']}: is internal, as all names that begin with _; it cannot be deleted")
@@ -123,10 +124,10 @@ def confirmed(options: Options, what: str, check_mode: bool = False) -> None:
 
 
 def purge(options: Options, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
-    """Delete all current records of the selected partitions; return {changed, deleted: number of records}.
+    """Delete all present records of the selected partitions; return {'changed', 'deleted': number of records}.
 
-    Raises Refused before anything is deleted, AdminError if nothing was deleted, Unfinished if a part was, or may have
-    been.
+    Raises Refused before anything is deleted, AdminError if the request failed and nothing was deleted, and Unfinished
+    if some records were deleted, or may have been.
     """
     selected = places(options, metadata)
     ends = groups.ends(admin, selected)
@@ -157,12 +158,12 @@ REFUSALS = (
 
 
 def certain(why: str) -> bool:
-    """Tell whether the text of a broker's error on a delete means that nothing was deleted."""
+    """Tell whether `why`, the error of a broker that should delete records, means that nothing was deleted."""
     return why.endswith(tuple(f"({name})" for name in REFUSALS))
 
 
 def undeletable(name: str, metadata: Metadata) -> str:
-    """Return why brokers could not delete a topic at once: replicas that are down or out of sync; '' if they can."""
+    """Return why brokers could not delete a topic at once: replicas that are down or out of sync; '' if they could."""
     reasons = []
     for one in metadata.partitions:
         if one.topic == name:
@@ -178,9 +179,9 @@ def undeletable(name: str, metadata: Metadata) -> str:
 def recreate(options: Options, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
     """Delete a topic and create it again on the same brokers, with the same settings; ACLs stay.
 
-    Each replica has to be in sync: otherwise the delete would wait for one, after the records of the others are
-    deleted. Raises Refused before anything is changed, AdminError if nothing was changed, Unfinished if the topic was
-    not created again.
+    Each replica has to be in sync: Kafka would delete the other replicas and then wait for one that is out of sync.
+    Raises Refused before anything is changed, AdminError if the request failed and nothing was changed, and Unfinished
+    if the topic was not created again.
     """
     places({**options, "partition": None}, metadata)
     name = options["topic"]

@@ -31,8 +31,9 @@ class Placement:
     def place(self, partitions: int, factor: int, there: Iterable[Sequence[int]] = ()) -> list[Replicas]:
         """Return the replicas of each new partition of a topic; `there` has the replicas of its existing partitions.
 
-        `factor` is the number of replicas. They are spread evenly over racks; replicas and leaders of the topic, then
-        of the cluster, over brokers. Raises ValueError if there are fewer brokers than replicas.
+        `factor` is the number of replicas. Replicas are spread evenly over racks. Within that, the topic's replicas and
+        leaders, then the cluster's, are spread evenly over brokers. Raises ValueError if there are fewer brokers than
+        replicas.
         """
         if factor > len(self.racks):
             raise ValueError(f"{factor} replicas on {len(self.racks)} brokers")
@@ -61,10 +62,10 @@ class Placement:
         return [rotated(replicas, number) for number, replicas in enumerate(placed)]
 
     def hand_on(self, placed: list[Replicas], led: Counter[int]) -> bool:
-        """Move one leader from the broker with the most leaders to the one with the fewest, in `placed` and `led`.
+        """Move one leader from the broker with the most leaders to the broker with the fewest, in `placed` and `led`.
 
-        If the two share no partition, leaders are passed on over other brokers. Return False if the two differ by less
-        than two.
+        If the two brokers share no partition, leaders are passed on through other brokers. Return False if nothing was
+        moved, because the two numbers of leaders differ by less than two.
         """
         fullest = max(self.racks, key=lambda broker: (led[broker], -broker))
         ways: dict[int, list[tuple[int, int]]] = {fullest: []}
@@ -94,9 +95,9 @@ def rotated(replicas: Replicas, number: int) -> Replicas:
 
 
 def unplaceable(declared: Mapping[int, Rack], live: Iterable[int], told: Mapping[int, Rack]) -> list[str]:
-    """Return why new partitions cannot be placed now on all declared racks; [] if they can.
+    """Return why new partitions cannot be placed on all declared racks now; [] if they can.
 
-    `declared` is {declared broker: rack}, or empty; `live` are the registered brokers, `told` is {broker: rack that the
+    `declared` is {declared broker: rack}, or empty. `live` are the registered brokers, `told` is {broker: rack that the
     broker reports}.
     """
     ids: dict[Rack, list[int]] = {}

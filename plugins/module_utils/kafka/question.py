@@ -15,7 +15,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
     """End the module with the result of `answered(admin, metadata)`, or fail it.
 
-    It fails if the cluster does not answer, or if `answered` raises Refused or Unfinished; messages begin with `what`.
+    The module fails if the cluster does not answer, or if `answered` raises Refused or Unfinished. The error message
+    begins with `what`.
     """
     with connected(module, what) as (admin, metadata):
         try:

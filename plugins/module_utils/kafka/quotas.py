@@ -1,4 +1,4 @@
-"""Compares the declared client quotas (kafka_quotas) with the cluster's, and returns changes. Pure functions."""
+"""Compares the declared client quotas (kafka_quotas) with the cluster's, and returns changes. No I/O."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = Mapping[str, float]
 
 
 class Entity(NamedTuple):
-    """Who a quota is for: a user, a client id, or both; None for a part that is not used, '' for the default of all."""
+    """The target of a quota: a user, a client id, or both. A part is None if unused, '' for the default of all."""
 
     user: str | None
     client_id: str | None
@@ -43,9 +43,10 @@ def entity(quota: Mapping[str, Any]) -> Entity:
 
 
 def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[Mapping[str, Any]]:
-    """Return the entries; each entry with `every_client` is replaced by entries with `state: absent`.
+    """Return the entries of kafka_quotas, with each entry that has `every_client` replaced by several entries.
 
-    They are for its user and for each client id of this user that has a quota, except those that another entry names.
+    These delete (`state: absent`) the quotas of its user and of each client id of this user, except quotas that another
+    entry declares. `found` are the entities that have quotas on the cluster.
     """
     entries_of = [quota for quota in wanted if not quota.get("every_client")]
     named = {entity(quota) for quota in entries_of}
@@ -56,7 +57,10 @@ def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[M
 
 
 def faults(wanted: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return messages about entries without an entity, with one declared twice, or with values that are not above 0."""
+    """Return messages about mistakes in entries of kafka_quotas.
+
+    Mistakes are an entry without an entity, an entity that is declared twice, and a value that is not above 0.
+    """
     mistakes, seen = [], set[Entity]()
     for quota in wanted:
         who = entity(quota)
@@ -94,7 +98,7 @@ def diff(
 ) -> Plan:
     """Return the plan that makes the cluster's quotas (`found`) match the entries; with a refusal, nothing is written.
 
-    The declared values of an entity replace all values that it has. `prune` is kafka_prune.
+    The declared values of an entity replace all its values on the cluster. `prune` is kafka_prune.
     """
     refusals = faults([quota for quota in wanted if not quota.get("every_client")]) + entries.scope(prune, "quotas")
     if any(quota.get("every_client") and not quota.get("user") for quota in wanted):

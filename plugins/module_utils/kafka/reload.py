@@ -28,9 +28,9 @@ def distrusts(endpoint: Endpoint, served: Served) -> bool:
 class Reload:
     """Compares what all listeners serve and trust with the files on disk, and reloads the files that differ.
 
-    First truststores with additional CAs are reloaded, then certificates, then truststores with fewer CAs. The
-    inter-broker listener of each broker is first, because only this one validates a certificate before it is used. A
-    reload that would cut a listener off from other brokers is rejected.
+    The order is: truststores with additional CAs, certificates, truststores with fewer CAs. For each broker the
+    inter-broker listener comes first, because only this listener validates a certificate before it uses it. A reload is
+    rejected if a broker could not connect to another broker afterwards.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Reload:
     def converge(self) -> list[Served]:
         """Reload the files that differ, and return what each listener serves afterwards, in the order of `endpoints`.
 
-        In check mode nothing is reloaded. Raises ReloadError for a listener that does not answer, or a rejected reload.
+        In check mode nothing is reloaded. Raises ReloadError if a listener does not answer, or if a reload is rejected.
         """
         found = self.answers()
         for step in (self.growing_truststores, self.certificates, self.shrinking_truststores):
@@ -67,9 +67,10 @@ class Reload:
         return found
 
     def answers(self) -> list[Served]:
-        """Wait until every listener answers, and return what each serves: a broker registers before it opens its ports.
+        """Wait until every listener answers, and return what each listener serves.
 
-        Raises ReloadError if one does not answer within `patience` seconds.
+        The wait is needed because a broker registers before it opens its ports. Raises ReloadError if a listener does
+        not answer within `patience` seconds.
         """
         deadline, tick = time.monotonic() + self.patience, threading.Event()
         while True:
@@ -90,7 +91,7 @@ class Reload:
         return observe(self.endpoints, self.tls)
 
     def growing_truststores(self, found: Found) -> int:
-        """Reload the truststores that only have additional CAs; return how many were reloaded."""
+        """Reload the truststores whose files only have additional CAs; return how many were reloaded."""
         growing = [
             one for one, served in found if distrusts(one, served) and {*served.authorities} <= {*one["trusted"]}
         ]
@@ -111,7 +112,7 @@ class Reload:
         return len(renewed)
 
     def shrinking_truststores(self, found: Found) -> int:
-        """Reload the truststores that no longer have one of the CAs in use; return how many were reloaded.
+        """Reload the truststores whose files no longer have one of the CAs in use; return how many were reloaded.
 
         Raises ReloadError before the first reload if another broker still needs a removed CA.
         """
@@ -130,7 +131,7 @@ class Reload:
         return f"broker {endpoint['broker']} ({endpoint['host']}), listener {endpoint['listener']}"
 
     def peers_accept(self, endpoint: Endpoint, found: Found) -> None:
-        """Raise ReloadError if another broker does not trust the CA of this listener's new certificate."""
+        """Raise ReloadError if another broker does not trust the CA that issued this listener's new certificate."""
         for other, served in found if endpoint["inter_broker"] else ():
             accepts = other["trusted"] if self.check_mode else served.authorities
             if other["inter_broker"] and accepts and endpoint["issuer"] not in accepts:
@@ -141,7 +142,7 @@ class Reload:
                 )
 
     def keeps_peers(self, endpoint: Endpoint, found: Found) -> None:
-        """Raise ReloadError if this listener's new truststore has no CA for the certificate of another broker."""
+        """Raise ReloadError if this listener's new truststore lacks the CA that issued another broker's certificate."""
         for other, served in found if endpoint["inter_broker"] else ():
             behind = served.serial != other["serial"] and not self.check_mode
             if other["inter_broker"] and (behind or other["issuer"] not in endpoint["trusted"]):
@@ -154,9 +155,9 @@ class Reload:
     def reload(self, endpoint: Endpoint, store: str, what: str) -> None:
         """Make a broker read the file of its `store` (keystore or truststore) again, and wait until it is in use.
 
-        In check mode, only record `what` would change. The broker reads the file when the setting of its location is
-        set, even to the same value. The setting is removed afterwards, so that it does not override the broker's file.
-        Raises ReloadError if the broker rejects the file.
+        In check mode, only record that `what` would change. The broker reads the file when the setting with the file's
+        path is set, even to the same path. The setting is removed afterwards, so that it does not override the broker's
+        file. Raises ReloadError if the broker rejects the file.
         """
         self.changes.append(f"{self.name(endpoint)}: {what}")
         if self.check_mode:

@@ -28,9 +28,9 @@ class Batch:
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:
     """Return the batches in which `brokers` are restarted, in their order.
 
-    Sick brokers (gate.sick) are first, the controller is last. With `parallel`, a rack is one batch if all brokers
-    answer and each partition keeps enough replicas without the rack. Otherwise the brokers of the rack are restarted
-    one by one.
+    Sick brokers (gate.sick) are first, the controller is last. Without `parallel`, each broker is a batch. With
+    `parallel`, a rack is one batch if all brokers answer and each partition keeps enough replicas without the rack;
+    otherwise each broker of that rack is a batch.
     """
     first, controller = sick(snapshot, brokers), snapshot.states[0].controller
     rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == controller)
@@ -57,9 +57,9 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
 
 
 def unknown(snapshot: Snapshot) -> list[str]:
-    """Return why it is not known which partitions brokers hold; [] if it is known.
+    """Return why it is not known which partitions brokers hold; [] if this is known.
 
-    Reasons are brokers that name no common controller, and brokers that do not answer.
+    Reasons are brokers that do not all name the same controller, and brokers that do not answer.
     """
     headless = uncontrolled(snapshot)
     return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]

@@ -1,6 +1,6 @@
 """The waits of a restart: until brokers may stop, and until the cluster is as healthy as before.
 
-The variable kafka_restart_timeout (functions/kafka.yml) limits each of them.
+The variable kafka_restart_timeout (functions/kafka.yml) limits each wait.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ SAME = 30.0
 
 
 def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return {kind: names} of what the cluster is missing: brokers, offline, under_replicated; {} if it is healthy.
+    """Return {kind: names} of what is missing for a healthy cluster; {} if nothing is.
 
-    Brokers in `own` were stopped by this run: what is missing only because of them does not count, since they return.
+    Kinds: `brokers` (ids of `expected` brokers that are down), `offline` (partitions as TOPIC-NUMBER),
+    `under_replicated` (replicas as `orders-0 without 3`). What is missing only because of brokers in `own`, which this
+    run has stopped, is left out.
     """
     offline = [p for p in state.offline() if not p.isr or set(p.isr) - set(own)]
     missing = {
@@ -42,10 +44,11 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
 
 
 def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict[str, list[str]]:
-    """Return {kind: names} of what is missing because of the brokers in `own`; {} if they are back.
+    """Return {kind: names} of what is missing because of the brokers in `own`; {} if these brokers are back.
 
-    Other brokers that are down do not matter. An offline partition counts if a broker in `own` is in its ISR; otherwise
-    another broker has to return. Replicas on `sick` brokers (with a failed disk) do not count.
+    The kinds are those of lacking(). Other brokers that are down do not matter. An offline partition counts if a broker
+    in `own` is one of its in-sync replicas; otherwise another broker has to return. Replicas on `sick` brokers (with a
+    failed disk) do not count.
     """
     missing = {
         "brokers": [str(broker) for broker in sorted(set(own) - (set(state.brokers) - set(state.mute)))],
@@ -66,10 +69,10 @@ def looks(
     message: Callable[[State], str],
     settled: Callable[[State, Lacking], Verdict],
 ) -> Callable[[], Look]:
-    """Return a function that makes one observation of a cluster, for watch() (module_utils/waits.py).
+    """Return a function that reads the cluster once and returns a Look, for watch() (module_utils/waits.py).
 
-    `ask` reads the state; `missing` and `message` return what is missing in it, and why; `settled` decides. Without an
-    answer, or without a controller, there is no decision.
+    `ask` reads the state. From a state, `missing` returns what is missing, `message` why the wait continues, and
+    `settled` the decision. Without an answer, or without a controller, nothing is decided.
     """
 
     def look() -> Look:
@@ -90,9 +93,9 @@ Confirm = Callable[[State], Sequence[State]]
 def before_order(
     ask: Callable[[], State], tell: Callable[..., Snapshot], patience: Patience
 ) -> tuple[Verdict, Snapshot | None]:
-    """Wait until all brokers name the same controller; return the verdict, and the last snapshot or None.
+    """Wait until all brokers name the same controller; return (verdict, last snapshot, or None if there was none).
 
-    `tell(state=...)` reads the snapshot of a state.
+    `ask` reads the state of the cluster, and `tell(state=...)` the snapshot for the gate.
     """
     last: list[Snapshot | None] = [None]
 
@@ -124,7 +127,8 @@ def before_restart(
 ) -> Verdict:
     """Wait until `brokers` may be stopped, that is until `judge` returns no reason against it.
 
-    What is missing because of brokers in `stopped`, which this run has stopped, is not waited for.
+    `ask` reads the state of the cluster. What is missing because of brokers in `stopped`, which this run has stopped,
+    is not waited for.
     """
 
     def settled(state: State, found: Lacking) -> Verdict:
@@ -151,9 +155,9 @@ def at_once(
     expected: Sequence[int],
     brokers: Sequence[int],
 ) -> list[int]:
-    """Return `brokers` if the cluster is healthy and they may be stopped now, without a wait; otherwise [].
+    """Return `brokers` if the cluster is healthy and they may be stopped now; otherwise []. Nothing is waited for.
 
-    Raises UntoldError if no broker reports the settings of topics: then nothing may be asked again.
+    Raises UntoldError if no broker reports the settings of topics; then the request must not be repeated.
     """
     try:
         state = ask()
@@ -167,7 +171,7 @@ def at_once(
 def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
     """Tell whether the cluster is healthy and all partitions are led by their preferred leaders.
 
-    `confirm` asks all brokers, which must agree.
+    `ask` reads the state from one broker, and `confirm` the views of all brokers; all these views have to show it.
     """
     try:
         return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
@@ -185,8 +189,8 @@ def after_restart(
 ) -> Verdict:
     """Wait until the brokers in `returned` are registered, and nothing is missing that was not missing before.
 
-    `before` is the result of `lacking()` before the restart, and `confirm` returns the views of all brokers, which must
-    agree.
+    `before` is the result of `lacking()` before the restart. `confirm` returns the views of all brokers; the wait ends
+    when all of them show this.
     """
 
     def worse(state: State) -> bool:
@@ -225,7 +229,8 @@ def after_start(
     """Wait until the brokers in `started` are registered, and in sync with all partitions that have a leader.
 
     Other brokers that are down are not waited for. If something is missing, `sick` returns the brokers with a failed
-    disk, whose replicas are not waited for either. `confirm` returns the views of all brokers, which must agree.
+    disk, whose replicas are not waited for either. `confirm` returns the views of all brokers; all of them must show
+    this.
     """
 
     def message(found: Lacking) -> str:

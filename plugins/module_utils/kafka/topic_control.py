@@ -117,7 +117,7 @@ def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -
 
 
 def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Set and remove the settings of existing topics in `changes`, or only validate; return {topic: why it failed}."""
+    """Write the settings of existing topics in `changes`, or only validate them; return {topic: why it failed}."""
     settings = [
         Settings(one.name, one.work["set"], one.work["remove"])
         for one in changes
@@ -129,7 +129,7 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
 def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
     """Write changes in batches: new topics, then updates, then deletions; after a batch that failed, no other is tried.
 
-    `look` reads changes again whose write was not answered.
+    For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
 
     partly: list[Change] = []

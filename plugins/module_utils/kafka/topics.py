@@ -1,4 +1,4 @@
-"""Compares the declared topics (kafka_topics) with the cluster's, and returns changes and refusals. Pure functions.
+"""Compares the declared topics (kafka_topics) with the cluster's, and returns changes and refusals. No I/O.
 
 A refusal is a reason why nothing may be written.
 """
@@ -55,7 +55,7 @@ class Cluster:
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
-    """Tell whether two values of a topic's setting are equal: as numbers, booleans, or policies in any order."""
+    """Tell whether two values of the setting `key` are equal: as numbers, booleans, or policies in any order."""
     if one is None or other is None or one == other:
         return one == other
     if key == "cleanup.policy":
@@ -115,7 +115,7 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
 
 
 def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str]:
-    """Return messages about new topics whose name differs from another topic only in . and _.
+    """Return messages about new topics whose name equals the name of another topic if `.` and `_` count as equal.
 
     Their metrics would have the same name, so brokers reject such a topic. `there` are the names of existing topics.
     """
@@ -136,7 +136,7 @@ def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str
 def change_of(
     topic: Mapping[str, Any], found: Found | None, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (change of one topic, refusals of that change); the change is None if there is none or it is refused.
+    """Return (change of one topic, refusals); the change is None if nothing differs, or if the change is refused.
 
     `found` is None if the topic does not exist.
     """
@@ -170,9 +170,9 @@ def fault(key: str, value: Any) -> str:
 def created(
     topic: Mapping[str, Any], _: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (change that creates a topic, refusals of that change); the change is None if it is refused.
+    """Return (change that creates a topic, refusals); the change is None if it is refused.
 
-    Undeclared numbers of partitions and replicas are the brokers' defaults.
+    If the numbers of partitions or replicas are not declared, the brokers' defaults are used.
     """
     partitions = topic.get("partitions") or int(cluster.defaults.get("num.partitions", 1))
     factor = topic.get("replication_factor") or int(cluster.defaults.get("default.replication.factor", 1))
@@ -192,7 +192,7 @@ def created(
 def updated(
     topic: Mapping[str, Any], found: Found, cluster: Cluster, placement: Placement
 ) -> tuple[Change | None, list[str]]:
-    """Return (change of an existing topic, refusals of that change).
+    """Return (change of an existing topic, refusals).
 
     The change is None if the topic is as declared, or if the change is refused.
     """
@@ -223,16 +223,17 @@ def updated(
 
 
 def setting(key: str, values: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    """Return a setting as a line, from `values`, else from `defaults`, else as `KEY: the default`."""
+    """Return a setting as a line `KEY: VALUE`, from `values`, else from `defaults`, else as `KEY: the default`."""
     if key in values:
         return human(key, values[key])
     return f"{human(key, defaults[key])}, by default" if key in defaults else f"{key}: the default"
 
 
 def growth(topic: Mapping[str, Any], has: int, then: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Return (number of partitions to add to a topic, refusals); `has` is the current number.
+    """Return (number of partitions to add to a topic, refusals); `has` is the present number of partitions.
 
-    `then` are the settings after the change. More partitions require `allow_more_partitions`; fewer are impossible.
+    `then` are the settings after the change. Adding partitions may require `allow_more_partitions`; removing partitions
+    is impossible.
     """
     declared = topic.get("partitions") or has
     if declared < has:
@@ -247,9 +248,9 @@ def growth(topic: Mapping[str, Any], has: int, then: Mapping[str, str]) -> tuple
 
 
 def durability(factor: int, minimum: str | None) -> list[str]:
-    """Return [] or the refusal of a min.insync.replicas with which a topic with `factor` replicas is not writable.
+    """Return [] or a list with one refusal: min.insync.replicas is too high for a topic with `factor` replicas.
 
-    A topic must stay writable while one broker restarts, unless it has one replica.
+    A topic with several replicas must stay writable while one broker restarts. `minimum` is min.insync.replicas.
     """
     if minimum is None or int(minimum) < max(factor, 2):
         return []

@@ -35,8 +35,8 @@ class Credential(NamedTuple):
 def as_declared(user: Mapping[str, Any]) -> Credential:
     """Return the credential that an entry of kafka_users declares.
 
-    With `verify: generation` or `always`, the generation is added to the iterations: they can be read back, a password
-    cannot.
+    With `verify: generation` or `always`, the generation of the password is added to the iterations, because iterations
+    can be read from Kafka and passwords cannot.
     """
     mechanism, iterations = user.get("mechanism") or MECHANISM, user.get("iterations") or ITERATIONS
     verify = user.get("verify") or LOGIN
@@ -45,7 +45,7 @@ def as_declared(user: Mapping[str, Any]) -> Credential:
 
 
 def generation(user: Mapping[str, Any]) -> int:
-    """Return the generation of a user's password: 1, or the declared number, which rises with each new password."""
+    """Return the generation of a user's password: the declared number, which rises with each new password, or 1."""
     declared = user.get("generation")
     return 1 if declared is None else int(declared)
 
@@ -75,21 +75,22 @@ def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
 
 
 def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the entries of users that log in with a password; the others identify themselves by certificates."""
+    """Return the entries of users that log in with a password; other users log in with certificates."""
     return [user for user in users if user.get("credential", True)]
 
 
 def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of users that are declared absent as a whole.
 
-    All their entries are absent, and none of them names a mechanism, since such an entry deletes only one password.
+    All entries of such a user are absent, and none names a mechanism: an entry with a mechanism deletes only the
+    password for that mechanism.
     """
     there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
 
 
 def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of users without a password in any entry; an existing password of theirs is deleted."""
+    """Return the names of users that have no password in any entry; existing passwords of these users are deleted."""
     having = {user["name"] for user in with_credential(users)}
     return list(dict.fromkeys(user["name"] for user in users if user["name"] not in having))
 
@@ -108,9 +109,9 @@ def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
 
 
 def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
-    """Return [] or the refusal of passwords that would be tried at a listener that asks for none.
+    """Return [] or a list with one refusal: passwords cannot be tried at a listener that asks for no password.
 
-    There all passwords would seem correct. `protocol` is the listener's security.protocol.
+    At such a listener any password would seem correct. `protocol` is the listener's security.protocol.
     """
     if protocol.startswith("SASL_"):
         return []
@@ -123,7 +124,7 @@ def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
 
 
 def line(mechanism: str, iterations: int, password: str = "") -> str:
-    """Return a credential as a line: `SCRAM-SHA-512: 8192 iterations`, followed by `password`."""
+    """Return a credential as a line, as `SCRAM-SHA-512: 8192 iterations`; the text `password` is appended to it."""
     return f"{mechanism}: {iterations} iterations{password}"
 
 
@@ -188,7 +189,7 @@ def diff(
 
 
 def removed(name: str, kept: Mapping[str, int], gone: Sequence[str]) -> list[Change]:
-    """Return the change that deletes the mechanisms `gone` of a user, in a list; [] if there are none.
+    """Return a list with the change that deletes the mechanisms `gone` of a user; [] if `gone` is empty.
 
     `kept` is {mechanism: iterations} of the user on the cluster.
     """

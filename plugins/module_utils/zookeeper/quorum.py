@@ -1,4 +1,4 @@
-"""Decides whether servers of a ZooKeeper ensemble may stop now, by its quorum. Pure."""
+"""Decides whether servers of a ZooKeeper ensemble may stop now, by its quorum. No I/O."""
 
 from __future__ import annotations
 

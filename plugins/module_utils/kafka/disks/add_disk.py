@@ -50,7 +50,7 @@ class Planned:
 
     @property
     def needed(self) -> bool:
-        """Tell whether the run has anything to do: a restart, an interrupted run to end, or replicas to copy."""
+        """Tell whether the run has anything to do: restart the broker, copy replicas, or end an interrupted run."""
         return self.restart or self.interrupted or bool(self.work.left)
 
 
@@ -95,8 +95,9 @@ def _move(one: Partition, broker: int, sizes: Mapping[tuple[str, int], int]) -> 
 def no_room(disk: NewDisk, there: snapshot.Snapshot, behind: Sequence[Move]) -> list[str]:
     """Return an error text for each of the broker's log dirs that is too small for the replicas to copy (`behind`).
 
-    Bytes already there, after an interruption or on a repaired disk, are not counted twice. The broker reports them for
-    log dirs that it serves from; otherwise the used bytes of the disk are divided by the sizes of its replicas.
+    Bytes that a disk holds already (after an interruption, or on a repaired disk) are not counted twice. The broker
+    reports the size of each replica for log dirs that it uses. For other log dirs, the used bytes of the disk are
+    divided in proportion to the sizes of the replicas.
     """
     ours = [one for one in there.dirs if one.broker == disk.broker]
     reported = {(one.path, place): size for one in ours for place, size in one.sizes.items()}
@@ -111,10 +112,10 @@ def no_room(disk: NewDisk, there: snapshot.Snapshot, behind: Sequence[Move]) -> 
 
 
 def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lacked: Sequence[Partition], serving: bool) -> list[str]:
-    """Return the lines that show the plan to the user: bytes to copy, duration, whether the broker is restarted.
+    """Return the plan as lines for the user: bytes to copy, duration, and whether the broker is restarted.
 
-    `behind` are the replicas to copy, `lacked` their partitions; `serving` tells whether the broker uses the disk
-    already.
+    `behind` are the replicas to copy, `lacked` their partitions. `made` is the record of the run. `serving` tells
+    whether the broker uses the disk already.
     """
     size = sum(move.bytes for move in behind)
     text = [f"{disk.words}: {len(behind)} replicas are copied to the disk, {amounts.size(size)}"]
@@ -133,9 +134,10 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lacked: Sequence[
 
 
 def begin(admin: Admin, planned: Planned, path: Path) -> None:
-    """Write the record of a run, and set its throttles.
+    """Write the record of a run, then set its throttles.
 
-    Raises Unfinished if the cluster rejects them or does not answer, OSError if the record cannot be written.
+    Raises OSError if the record cannot be written, and Unfinished if the cluster rejects the throttles or does not
+    answer.
     """
     try:
         control.begin(admin, planned.work.record, path)
@@ -146,8 +148,8 @@ def begin(admin: Admin, planned: Planned, path: Path) -> None:
 def cancel(admin: Admin, begun: Record | None, path: Path, check: bool) -> dict[str, Any]:
     """End an interrupted run: remove its throttles and delete its record; return the module's result.
 
-    Copied replicas stay. With `check` nothing is changed. Raises Unfinished if the cluster does not answer, OSError if
-    the record cannot be deleted.
+    `begun` is that record; if it is None, nothing is done. Copied replicas stay. With `check` nothing is changed.
+    Raises Unfinished if the cluster does not answer, OSError if the record cannot be deleted.
     """
     if begun is None:
         return {"changed": False, "answer": "no run was interrupted: nothing to cancel"}
@@ -163,10 +165,11 @@ def cancel(admin: Admin, begun: Record | None, path: Path, check: bool) -> dict[
 def wait(
     admin: Admin, made: Record, disk: NewDisk, path: Path, pause: float, waited: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Wait until the broker is in sync with all partitions of the record; return the module's result.
+    """Wait until the broker is in sync with all partitions of the record `made`; return the module's result.
 
-    This call waits for `pause` seconds (0: to the end); `waited` is the progress of earlier calls. Raises Unfinished if
-    the cluster does not answer or the copies stall, OSError if the record cannot be written.
+    This call waits for `pause` seconds (0: to the end). If the wait is not over by then, the result is progress, and
+    the module has to be called again; `waited` is the progress of earlier calls. Raises Unfinished if the cluster does
+    not answer or the copies stall, OSError if the record cannot be written.
     """
 
     def look(run: Run) -> Standing:
@@ -184,10 +187,11 @@ def wait(
 
 
 def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
-    """Sort the broker's replicas by state: in sync (`done`), being copied (`running`), or `gone`.
+    """Return the moves of a run, sorted by the state of the broker's replica: `done`, `running` or `gone`.
 
-    A replica is gone if its topic was deleted or the partition was moved to other brokers. Replicas on the broker's
-    other disks are waited for as well if their partition has a leader, because the broker may have been down.
+    A move is done when the replica is in sync, and running until then. It is gone if the topic was deleted or the
+    partition was moved to other brokers. Replicas out of sync on the broker's other disks count as running if the
+    partition has a leader, because the broker may have been down.
     """
     there = {(one.topic, one.number): one for one in partitions}
     by_state: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
@@ -205,7 +209,7 @@ def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Stan
 
 
 def finish(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:
-    """End a run: remove the throttles, check that the broker serves from the disk, and delete the record.
+    """End a run: remove the throttles, check that the broker uses the disk, and delete the record.
 
     Return the module's result. Raises Unfinished if the broker does not use the disk, AdminError if the cluster does
     not answer.

@@ -37,8 +37,9 @@ def prepare(
 ) -> Work | None:
     """Return the plan of a new, resumed or reverting run between log dirs; None if there is nothing to do.
 
-    `brokers` are the ids of the brokers that are up, `topics` the names of all topics, `begun` is the record of a run
-    that has not ended. Raises Refused with all reasons if nothing may be moved, AdminError if a broker does not answer.
+    `brokers` are the ids of the brokers that are up, `topics` the names of all topics. `begun` is the record of an
+    earlier run that has not ended. Raises Refused with all reasons if nothing may be moved, AdminError if a broker does
+    not answer.
     """
     wish = request.within or DiskWish()
     asked = {shift.broker for shift in begun.shifts} if begun else {*wish.brokers}
@@ -69,11 +70,11 @@ def _turned(one: Shift) -> Shift:
 
 
 def resume(request: Request, begun: Record, dirs: Sequence[LogDir], headline: str) -> Work:
-    """Return the plan for the rest of an interrupted run, or of a cancel (`begun.back`).
+    """Return the plan for the rest of an interrupted run; if `begun.back` is set, that run is a cancel.
 
-    `headline` is the start of its first line. A cancel leaves out the replicas of brokers that are down and the copies
-    that brokers with an offline log dir would have to start. Raises Refused with all reasons if the run may not
-    continue.
+    `headline` is the start of the plan's first line, `dirs` are the log dirs that brokers reported. A cancel leaves out
+    replicas of brokers that are down. It also leaves out copies that a broker would have to start while one of its log
+    dirs is offline. Raises Refused with all reasons if the run may not continue.
     """
     now = shifting.standing(begun, dirs)
     canceled = shifts.canceled(now.waiting, dirs)
@@ -136,7 +137,7 @@ def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[
 
 
 def before_and_after(dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
-    """Return the lines of a table: each log dir's replicas, bytes and use in per cent, before -> after the shifts."""
+    """Return a table as lines: replicas, bytes and use (per cent) of each log dir, before -> after the shifts."""
     rows = [("broker", "log dir", "replicas", "bytes", "full")]
     for one in sorted(dirs, key=lambda one: (one.broker, one.path)):
         gets = [move.bytes for move in moves if (move.broker, move.target) == (one.broker, one.path)]
@@ -159,8 +160,8 @@ def _change(before: str, after: str) -> str:
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Continue the run of the record `made` for `pause` seconds (0: to its end); return the module's result.
 
-    `waited` is the progress of earlier calls. Raises Unfinished if the run fails or stalls, OSError if the record
-    cannot be deleted.
+    If the run has not ended by then, the result is progress, and the module has to be called again. `waited` is the
+    progress of earlier calls. Raises Unfinished if the run fails or stalls, OSError if the record cannot be deleted.
     """
     run = Run(admin, made, progress(waited))
     return carry_on(run, pause, lambda: finish(run, path))

@@ -1,4 +1,4 @@
-"""Classifies the files and folders of a log dir by their names. Pure."""
+"""Classifies the files and folders of a log dir by their names. No I/O."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ def foreign(names: Iterable[str]) -> list[str]:
 
 
 def replicas(names: Iterable[str]) -> set[Place]:
-    """Return the partitions whose replica is in a log dir with these folder names; unfinished copies are left out."""
+    """Return the partitions whose replica is in a log dir, by the `names` of the files and folders in it.
+
+    Unfinished copies are left out.
+    """
     matches = (REPLICA.fullmatch(name) for name in names)
     return {(match[1], int(match[2])) for match in matches if match}
 
 
 def futures(names: Iterable[str]) -> set[Place]:
-    """Return the partitions that the broker is copying to a log dir with these folder names from another log dir."""
+    """Return the partitions that the broker is copying to a log dir from another of its log dirs.
+
+    `names` are the names of the files and folders in the log dir that receives the copies.
+    """
     matches = (FUTURE.fullmatch(name) for name in names)
     return {(match[1], int(match[2])) for match in matches if match}
 
 
 def named(places: Iterable[Place], shown: int = 3) -> str:
-    """Return a text as `a-0, a-1, a-2 and 5 more`: the first partitions, and the number of the others."""
+    """Return a text as `a-0, a-1, a-2 and 5 more`: the first `shown` partitions, and how many more there are."""
     names = [f"{topic}-{number}" for topic, number in sorted(places)]
     return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

@@ -1,4 +1,4 @@
-"""Decides whether a broker may use a new disk as a log dir, and which replicas the broker then has to copy. Pure."""
+"""Decides whether a broker may use a new disk as a log dir, and which replicas the broker then has to copy. No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NewDisk:
 
     @property
     def words(self) -> str:
-        """Return the request as a user writes it on the command line, as `broker=3 log_dir=/data/1`."""
+        """Return the request as a user types it on the command line: `broker=3 log_dir=/data/1`."""
         return f"broker={self.broker} log_dir={self.path}"
 
     def names(self, path: str) -> list[str]:
@@ -50,9 +50,9 @@ class NewDisk:
 
 
 def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
-    """Return the reasons why the broker may not use this disk, by the facts of its host; [] if it may.
+    """Return the reasons why the broker may not use this disk, from the facts about its host; [] if it may.
 
-    `cluster_id` is compared with the disk's meta.properties.
+    `cluster_id` has to match the cluster id in the file meta.properties of the disk, if the disk has that file.
     """
     path, mount = disk.path, disk.mounts.get(disk.path)
     if mount is None:
@@ -126,9 +126,9 @@ def serves(disk: NewDisk, dirs: Iterable[LogDir]) -> bool:
 
 
 def held_open(disk: NewDisk, dirs: Iterable[LogDir]) -> list[str]:
-    """Return a list with one reason if the broker still uses the file system that was mounted there before; else [].
+    """Return a list with one reason if the broker still uses the file system mounted before the new disk; else [].
 
-    That is so if the broker reports the log dir as online, but no `.lock` file is on the mounted disk.
+    This is the case if the broker reports the log dir as online, but has no `.lock` file on the mounted disk.
     """
     if not serves(disk, dirs) or ".lock" in disk.names(disk.path):
         return []
@@ -141,8 +141,8 @@ def held_open(disk: NewDisk, dirs: Iterable[LogDir]) -> list[str]:
 def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> list[Partition]:
     """Return the partitions whose replica the broker has to copy to the disk.
 
-    They are those of its partitions of which none of its other disks has the replica. If the broker serves from the
-    disk already (`serving`), only replicas that are not in sync count.
+    These are the broker's partitions without a replica on its other disks. If the broker uses the disk already
+    (`serving`), only partitions count whose replica is not in sync.
     """
     return [
         one
@@ -156,9 +156,9 @@ def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> lis
 def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
     """Return a list with one reason if the broker would lead partitions with an empty replica; [] otherwise.
 
-    If no other replica is in sync, the returning broker becomes the leader, and the followers delete records that it
-    does not have. Partitions whose replica is on any disk of the broker, or that the user gave up (`disk.lost`), are
-    accepted.
+    If no other replica is in sync, the returning broker becomes leader with an empty replica, and the followers delete
+    their records. Partitions are accepted if a disk of the broker has their replica, or if the user gave them up
+    (`disk.lost`).
     """
     has = disk.here | disk.elsewhere
     alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in has]

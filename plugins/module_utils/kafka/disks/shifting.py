@@ -50,10 +50,10 @@ class Standing:
 
 
 def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()) -> Standing:
-    """Sort the shifts of a record by the log dirs in which their replicas are now.
+    """Return the shifts of a record, sorted by state: done, running, waiting or gone.
 
-    `dirs` are the log dirs that brokers reported. Shifts of the brokers in `unheard`, which did not answer, are
-    waiting.
+    The state follows from the log dir in which the replica is now; `dirs` are the log dirs that brokers reported.
+    Shifts of brokers in `unheard`, which did not answer, count as waiting.
     """
     has: dict[Replica, tuple[str, int]] = {}
     coming: dict[Replica, tuple[str, int]] = {}
@@ -82,10 +82,10 @@ def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()
 
 
 def next_ones(now: Standing) -> dict[int, dict[Place, str]]:
-    """Return {broker: {partition: target log dir}} of the shifts to start now, the smallest first.
+    """Return {broker: {partition: target log dir}} of the shifts to start now; small replicas are chosen first.
 
-    No broker gets more than INBOUND copies at the same time. A shift to the log dir that holds the replica already
-    cancels a running copy.
+    No broker gets more than INBOUND copies at the same time. If the target holds the replica already, the request to
+    Kafka cancels a running copy.
     """
     coming = Counter(shift.broker for shift in now.running)
     chosen: dict[int, dict[Place, str]] = {}
@@ -113,9 +113,9 @@ class Run:
     """By replica, why its broker does not start the copy."""
 
     def step(self) -> bool:
-        """Ask the brokers for their log dirs and start the next shifts; return True when all shifts have ended.
+        """Read the log dirs of the brokers and start the next shifts; return True when all shifts have ended.
 
-        Raises Unfinished if a broker does not answer for AWAY seconds, ImportError if kafka-python is not installed.
+        Raises Unfinished if a broker has not answered for AWAY seconds, ImportError if kafka-python is not installed.
         """
         dirs, unheard = list[LogDir](), list[int]()
         for broker in sorted({shift.broker for shift in self.record.shifts}):
@@ -154,7 +154,10 @@ class Run:
         return line
 
     def progress_line(self) -> str:
-        """Return the line of progress (replicas, bytes, rate, time left, what holds up), and update `progress`."""
+        """Return a line of progress, and update `progress`.
+
+        The line has the replicas and bytes copied, the rate, the time left, brokers that do not answer, and rejections.
+        """
         time, seen, now = waits.now(), self.progress, self.now
         whole = sum(shift.bytes for shift in self.record.shifts if shift not in now.gone)
         copied = max(0, whole - now.left)

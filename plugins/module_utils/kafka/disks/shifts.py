@@ -1,4 +1,7 @@
-"""Computes which replicas move to another log dir of their broker ("shifts"). Pure and deterministic."""
+"""Computes which replicas move to another log dir of their broker ("shifts"). No I/O.
+
+Equal input gives an equal result.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ EVEN = 0.01
 
 @dataclass(frozen=True)
 class DiskWish:
-    """The requested change between log dirs: one of `disk`, `empty` and `disks` is set."""
+    """The requested change between log dirs; exactly one of the fields `disk`, `empty` and `disks` is set."""
 
     disk: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """By broker and log dir to empty, the log dir that receives its replicas."""
@@ -69,7 +72,7 @@ class Shift:
 
 @dataclass
 class Room:
-    """One log dir while shifts are planned, with the replicas that it would hold after the shifts so far."""
+    """One log dir while shifts are planned, with the replicas that it would hold after the shifts planned so far."""
 
     path: str
     total: int | None
@@ -84,9 +87,9 @@ class Room:
         return sum(self.held.values())
 
     def takes(self, size: int) -> bool:
-        """Tell whether the part RESERVE of the disk stays free if the log dir receives `size` more bytes.
+        """Tell whether the log dir may receive `size` more bytes: the share RESERVE of its disk has to stay free.
 
-        Replicas that leave the log dir are not subtracted. A disk of unknown size takes everything.
+        Replicas that leave the log dir are not subtracted. If the size of the disk is unknown, return True.
         """
         if self.total is None or self.free is None:
             return True
@@ -102,9 +105,9 @@ class Shifts:
 
 
 def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> DiskWish | None:
-    """Parse the options `disk` (`3:/data/1:/data/2`), `empty` (`3:/data/1`) and `disks` (broker ids).
+    """Parse the options `disk` (as `3:/data/1:/data/2`), `empty` (as `3:/data/1`) and `disks` (broker ids).
 
-    Return None if none of them is set. Raises ValueError if a text has another form or a log dir occurs twice.
+    Return None if none of these options is set. Raises ValueError if a text has another form or a log dir occurs twice.
     """
     if not (disk or empty or disks):
         return None
@@ -134,9 +137,10 @@ def _normal(path: str) -> str:
 
 
 def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()) -> Shifts:
-    """Compute the shifts for a request.
+    """Return the shifts for a request, or the reasons to refuse it.
 
-    `dirs` are the log dirs of all brokers, including offline ones. If `topics` is not empty, only their replicas move.
+    `dirs` are the log dirs of all brokers, including offline ones. If `topics` is not empty, only replicas of these
+    topics move.
     """
     dirs_of: dict[int, list[LogDir]] = {broker: [] for broker in wish.brokers}
     for log_dir in dirs:
@@ -175,16 +179,20 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
 
 
 def canceled(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
-    """Return those shifts of a cancel (`left`) that copy nothing, because the replica has not left its old log dir yet.
+    """Return those of the shifts in `left`, the rest of a cancel, that need no copy.
 
-    The replica stays there while its copy runs, so only that copy is canceled.
+    In these, the replica has not left its old log dir yet: it stays there while it is copied to the other log dir. So
+    the cancel only has to stop that copy. `dirs` are the log dirs that brokers reported.
     """
     has = {(one.broker, place): one.path for one in dirs for place in one.sizes}
     return {shift for shift in left if has.get((shift.broker, shift.place)) == shift.target}
 
 
 def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
-    """Return an error text for each file system without room for the bytes that the shifts still have to copy there."""
+    """Return an error text for each file system that is too small for the bytes which the shifts still have to copy.
+
+    `dirs` are the log dirs that brokers reported, `devices` the device numbers that the brokers' hosts reported.
+    """
     ordered = list(dirs)
     has = {(one.broker, place): size for one in ordered for place, size in one.sizes.items()}
     arrived = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
@@ -201,7 +209,7 @@ def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -
 
 
 def offline(broker: int, path: str) -> str:
-    """Return the error that a broker starts no copies between its log dirs because the log dir `path` is offline.
+    """Return the error text that a broker starts no copy between its log dirs while its log dir `path` is offline.
 
     Kafka rejects new copies then (ReplicaManager.alterReplicaLogDirs); running copies continue.
     """

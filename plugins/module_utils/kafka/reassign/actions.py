@@ -1,4 +1,4 @@
-"""Describes what a run will do, and renders it as the plan that is printed before anything moves. Pure."""
+"""Describes what a run will do, and renders it as the plan that is printed before anything moves. No I/O."""
 
 from __future__ import annotations
 

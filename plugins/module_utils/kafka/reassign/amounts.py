@@ -1,4 +1,4 @@
-"""Parses and formats bytes, rates and durations. Pure."""
+"""Parses and formats bytes, rates and durations. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Balances replicas and leaders over brokers with as few moves as possible. Pure."""
+"""Balances replicas and leaders over brokers with as few moves as possible. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks at the end of a run whether all replicas are placed as planned, and writes notes for the user. Pure."""
+"""Checks at the end of a run whether all replicas are placed as planned, and writes notes for the user. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares declared replication factors with the cluster's, and with those of an interrupted run. Pure."""
+"""Compares declared replication factors with the cluster's, and with those of an interrupted run. No I/O."""
 
 from __future__ import annotations
 

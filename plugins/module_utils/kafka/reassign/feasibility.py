@@ -1,4 +1,4 @@
-"""Decides whether a move can end with the brokers that are up, and which in-sync replicas a cancel deletes. Pure."""
+"""Decides whether a move can end with the brokers that are up, and which in-sync replicas a cancel deletes. No I/O."""
 
 from __future__ import annotations
 

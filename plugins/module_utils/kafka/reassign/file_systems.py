@@ -1,4 +1,4 @@
-"""Finds out which log dirs of a broker are on the same file system, as far as that can be known. Pure."""
+"""Finds out which log dirs of a broker are on the same file system, as far as that can be known. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Computes the moves of replicas that a request needs, or the reasons to refuse the request. Pure and deterministic."""
+"""Computes the moves of replicas that a request needs, or the reasons to refuse the request. No I/O.
+
+Equal input gives an equal result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the fields of a run's record file, so that a damaged record is reported and never used. Pure."""
+"""Checks the fields of a run's record file, so that a damaged record is reported and never used. No I/O."""
 
 from __future__ import annotations
 

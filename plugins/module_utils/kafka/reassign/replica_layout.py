@@ -1,4 +1,4 @@
-"""Models where replicas are while a plan is computed, with counts by broker and the rule of even racks. Pure."""
+"""Models where replicas are while a plan is computed, with counts by broker and the rule of even racks. No I/O."""
 
 from __future__ import annotations
 

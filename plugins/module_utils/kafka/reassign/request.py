@@ -1,4 +1,4 @@
-"""Parses the options of the module kafka_reassign into a request, and collects everything wrong with them. Pure."""
+"""Parses the options of the module kafka_reassign into a request, and collects everything wrong with them. No I/O."""
 
 from __future__ import annotations
 
