@@ -273,7 +273,7 @@ RULES: tuple[Rule, ...] = (
 def check_model(model: Model) -> list[Problem]:
     """Apply all RULES to the model and return the problems, in no particular order.
 
-    Security risks are warnings if their codes are in the variable accept_risks, or outside production (risks.py).
+    A security risk is an error. It is only a warning if `accept_risks` contains its code, or outside production.
     """
     return list(risks.with_accepted_risks(model, (problem for rule in RULES for problem in rule(model))))
 
@@ -289,9 +289,12 @@ def model_of(
 ) -> Model:
     """Return the Model of an inventory, with each value converted to the type that its variable declares.
 
-    The other parameters are described at the attributes of Model; `hosts` is {host: {variable: value}}, `options` is
-    {variable: its argument spec, with type and default} for every variable that this project knows. A value that cannot
-    be converted becomes a problem in Model.mistyped.
+    `hosts`: {host: {variable: value}}. A value that cannot be converted becomes a problem in Model.mistyped.
+    `groups`: {function, such as kafka: hosts in its group}; `all_groups`: {any group: its hosts}.
+    `names`: {host: names of all its variables}, also of variables that this project does not know.
+    `options`: {variable: argument spec, with type and default} of every variable that this project knows.
+    `prefixes`: first parts of role inputs, such as kafka for kafka_heap.
+    `function_entries`: {host: {key of functions/*.yml, such as ports: {function: its entries}}}.
     """
     defaults = {name: option["default"] for name, option in options.items() if "default" in option}
     typed = Typed(options)

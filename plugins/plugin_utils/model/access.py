@@ -54,8 +54,8 @@ USER_MECHANISM = ProblemKind(
 def users(model: Model) -> Iterator[Problem]:
     """Yield a problem for each user in kafka_users that is declared wrongly.
 
-    Such a user has an unusable name, is declared twice, has no password or too few or too many hash iterations, or uses
-    a mechanism that no listener accepts.
+    Examples: a name with which no client could log in, a duplicate, no password, too few or too many hash iterations,
+    or a mechanism that no listener accepts.
     """
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
     accepted = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
@@ -246,9 +246,10 @@ ACL_CONTRADICTION_GRANT = ACL_CONTRADICTION.variant(
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each permission that kafka_acls declares twice, or with opposite effects.
+    """Yield a problem for each permission that is declared twice, or with opposite effects.
 
-    Opposite effects are allowed and denied, or present and absent; the grants of kafka_users count too.
+    Opposite effects are allow and deny, or present and absent. Permissions come from kafka_acls and from the grants in
+    kafka_users.
     """
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}

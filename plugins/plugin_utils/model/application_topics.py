@@ -23,9 +23,11 @@ ApplicationTopics = tuple[str, str, tuple[str, ...]]
 
 
 def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:
-    """Yield the topics that Streams, MirrorMaker and Connect create, as (name, description, endings).
+    """Yield the topics that Kafka Streams, MirrorMaker and Connect create: (name, description, endings).
 
-    The applications are recognized by the grants in kafka_users, or by ACLs that give the same permissions.
+    `name` may be a prefix and a star. `description` is a text for messages. `endings` are the endings of those topics
+    that a site may declare itself. Applications are recognized by grants in kafka_users, or by ACLs that allow the
+    same.
     """
     for user in model.present("kafka_users"):
         for grant in grants_of(user):
@@ -34,9 +36,10 @@ def topics_of_applications(model: Model) -> Iterator[ApplicationTopics]:
 
 
 def any_declared(topics: ApplicationTopics, known: Sequence[str]) -> bool:
-    """Tell whether the site declares at least one of these topics of an application.
+    """Tell whether the site declares at least one of the topics that an application creates.
 
-    `known` has the names that the site declares. If true, the site knows which of the topics exist.
+    `topics` is (name, or prefix and a star; description; endings of the topics that a site may declare). `known` are
+    the names of the topics that the site declares.
     """
     name, _, endings = topics
     prefix = name.removesuffix("*")

@@ -95,9 +95,9 @@ class Model:
         return list(dict.fromkeys(host for members in self.groups.values() for host in members))
 
     def cluster_entries(self, name: str) -> list[Mapping[str, Any]]:
-        """Return the list in variable `name` (kafka_users or kafka_acls) of the first broker, as the playbook does.
+        """Return the list in the variable `name` (kafka_users or kafka_acls) of the first broker.
 
-        The list is empty if there is no broker.
+        The playbook resources.yml reads the variable there, too. The list is empty if there is no broker.
         """
         return self.brokers[0].inputs.entries(name) if self.brokers else []
 
@@ -117,23 +117,22 @@ class Model:
         return str(self.cluster[0].inputs.get("layout")) if self.cluster else "single"
 
     def is_in(self, function: str, machine: Machine) -> bool:
-        """Tell whether a host is in the group of a function, as kafka."""
+        """Tell whether a host is in the group of a function, such as "kafka"."""
         return machine.name in self.groups.get(function, ())
 
     def functions_of(self, machine: Machine) -> list[Function]:
-        """Return the functions (kafka, zookeeper, spark ...) in whose groups a host is."""
+        """Return the functions (kafka, zookeeper, spark ...) of a host, i.e. those in whose groups the host is."""
         return [function for function in functions().values() if self.is_in(function.name, machine)]
 
     def input_names(self, machine: Machine, kind: str) -> list[str]:
-        """Return the names of role inputs of one `kind` that the functions of a host have.
+        """Return the names of role inputs of one `kind`, for all functions of a host.
 
-        `kind` is an attribute of Function (a name in functions.INPUTS), as "java": the inputs that name a Java
-        executable.
+        `kind` is an attribute of Function, such as "java" (the inputs that name a Java executable) or "archives".
         """
         return [name for function in self.functions_of(machine) for name in getattr(function, kind)]
 
     def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
-        """Return the (function, entry) pairs of a host for one `kind`, a key of functions/*.yml, as ports or mounts."""
+        """Return [(function, entry)] of a host, for a key `kind` of functions/*.yml: ports, mounts or connects."""
         entries = self.function_entries.get(machine.name, {}).get(kind, {})
         by_function = [(function, entries.get(function.name)) for function in self.functions_of(machine)]
         return [
@@ -141,10 +140,9 @@ class Model:
         ]
 
     def executables(self, machine: Machine) -> dict[str, str]:
-        """Return {path: role input that names it} of the Java executables that the host's systemd units start.
+        """Return {path: role input that names it} of the Java executables that a host's systemd units start.
 
-        The input of the role java comes first; the inputs of other roles default to it, so an equal path is not
-        repeated.
+        If several inputs name the same path, only the first input is returned; the input of the role java comes first.
         """
         roles = {role for function in self.functions_of(machine) for role in function.roles}
         executables: dict[str, str] = {}

@@ -47,9 +47,9 @@ class Endpoints:
         return address in self._brokers and port not in self.ports[address]
 
     def listeners_of(self, entry: str) -> str:
-        """Return a text for a message that lists the listeners for clients of the broker at the address of `entry`.
+        """Return a text for a message that lists the client listeners of the broker at the address of `entry`.
 
-        `entry` is "address:port"; raises KeyError if the address is not that of a broker.
+        `entry` is "address:port". Raises KeyError if no broker has this address.
         """
         listeners = self._brokers[entry.strip().rpartition(":")[0]]
         texts = (f"{endpoint} (listener {name})" for endpoint, name in listeners.items())
@@ -68,7 +68,7 @@ BOOTSTRAP_UNKNOWN_PORTS = BOOTSTRAP_UNKNOWN.variant(
 
 
 def ports(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each bootstrap.servers with a broker's address and a port at which it does not listen."""
+    """Yield a problem for each bootstrap.servers with the address of a broker and a port without a listener."""
     if not model.brokers or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
         return  # what is missing is reported as such
     endpoints = Endpoints(model)

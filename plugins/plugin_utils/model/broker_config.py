@@ -65,9 +65,10 @@ BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{danger}", "{advice}
 
 
 def known(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each dynamic setting that a running broker would reject, or that must not be set here.
+    """Yield a problem for each entry of kafka_dynamic_config that brokers would reject, or that must not be set there.
 
-    Such settings are unknown, static, secret, of a listener, a throttle, or decide which records are lost.
+    Brokers reject unknown names, static settings and wrong values. Passwords, settings of single listeners, throttles
+    and settings that decide which records are lost must not be set there.
     """
     for broker in model.brokers:
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
@@ -132,7 +133,8 @@ def everywhere(model: Model) -> Iterator[Problem]:
 def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
     """Return {setting: (variable, value)} of the dynamic settings of a broker.
 
-    kafka_dynamic_config_overrides, of one broker, overrides kafka_dynamic_config, of all brokers.
+    kafka_dynamic_config holds the settings of all brokers. kafka_dynamic_config_overrides holds those of a single
+    broker, and overrides it.
     """
     dynamic = {str(name): (EVERY, value) for name, value in broker.inputs.mapping(EVERY).items()}
     for name, value in broker.inputs.mapping(OWN).items():
@@ -162,7 +164,7 @@ def shadowed(model: Model) -> Iterator[Problem]:
 def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
     """Tell whether a heap has room for the buffers of two log cleaners, and as much again for everything else.
 
-    `properties` are those of the broker; `heap` is a size such as "4g". False if the heap is not a size.
+    `properties` are the broker's properties; `heap` is a size such as "4g". Return False if `heap` is not a size.
     """
     heap_size = size(heap)
     return heap_size is not None and 4 * (whole(properties.get(BUFFER)) or DEFAULT_BUFFER) <= heap_size

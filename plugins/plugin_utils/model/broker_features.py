@@ -57,7 +57,10 @@ MOST_OF_A_THREAD, LEAST_OF_A_THREAD = 2**31 - 1, 2**20  # bytes of the buffer (L
 
 
 def place(broker: Broker, name: str) -> str:
-    """Return where the property `name` of a broker is set; kafka_config[name] if it is set nowhere."""
+    """Return the place in the inventory that sets the property `name` of a broker.
+
+    Return kafka_config[name] if the property is set nowhere.
+    """
     return f"{next((variable for variable, layer in reversed(broker.layers) if name in layer), 'kafka_config')}[{name}]"
 
 
@@ -119,9 +122,9 @@ AUTHORIZER_KRAFT = ProblemKind(
 
 
 def authorizer(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker with StandardAuthorizer, which is for KRaft.
+    """Yield a problem for each broker with StandardAuthorizer, the authorizer of KRaft clusters.
 
-    With ZooKeeper, it would wait forever for the ACLs of the metadata log, and no listener would start.
+    In a cluster with ZooKeeper, this authorizer waits forever for ACLs of the metadata log, and no listener starts.
     """
     for broker in model.brokers:
         if text_of(broker.config.get(AUTHORIZER)).strip() == OF_KRAFT:
@@ -140,7 +143,7 @@ REMOTE_STORAGE_TOPIC = REMOTE_STORAGE.variant(
 def remote_storage(model: Model) -> Iterator[Problem]:
     """Yield a problem for each broker with remote storage but without a storage manager class.
 
-    Also yield one for each topic with remote storage if a broker does not have remote storage.
+    Also yield a problem for each topic with remote storage if a broker does not have remote storage.
     """
     without = [broker for broker in model.brokers if not _is_on(broker, SYSTEM)]
     for broker in model.brokers:
@@ -187,7 +190,7 @@ CLEANER_BUFFER_THREAD = CLEANER_BUFFER.variant(
 def cleaner(model: Model) -> Iterator[Problem]:
     """Yield a problem if the buffers of the log cleaner fill more than half the heap.
 
-    Also yield one if they are too small for the number of cleaner threads: Kafka would not start.
+    Also yield a problem if the buffers are too small for the number of cleaner threads, because Kafka would not start.
     """
     for broker in model.brokers:
         heap, threads = size(broker.inputs.get("kafka_heap")), whole(broker.config.get(THREADS, 1)) or 1

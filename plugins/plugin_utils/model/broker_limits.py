@@ -97,7 +97,7 @@ HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
 
 @dataclass(frozen=True)
 class Expiry:
-    """The minimum of a broker property that sets after which time a broker forgets a producer or a transaction."""
+    """The minimum of a broker property that decides how long a broker remembers an idle producer or a transaction."""
 
     least: int
     """The minimum in milliseconds, if the broker does not set `other`."""
@@ -178,7 +178,8 @@ REQUIRED: dict[str, tuple[int, ProblemKind]] = {
 def limits(model: Model) -> Iterator[Problem]:
     """Yield a problem for each broker property whose value is probably not what was intended.
 
-    Examples: seconds instead of milliseconds, a limit below what clients use by default, two limits that do not fit.
+    Examples: a number of seconds where Kafka reads milliseconds, a limit below the default of clients, or two limits
+    that contradict each other.
     """
     for broker in model.brokers:
         for variable, layer in broker.layers:
@@ -316,9 +317,9 @@ def _largest_batch(broker: Broker) -> Iterator[Problem]:
 
 
 def limit(broker: Broker, name: str) -> int:
-    """Return a size in bytes of a broker, for a property `name` of BATCH_DEFAULTS, as message.max.bytes.
+    """Return the value in bytes of a size property of a broker, such as message.max.bytes.
 
-    Return Kafka's default if the broker does not set the property, or not to a number.
+    `name` must be a key of BATCH_DEFAULTS. Return Kafka's default if the broker does not set the property to a number.
     """
     number = whole(broker.config.get(name))
     return BATCH_DEFAULTS[name] if number is None else number
@@ -337,9 +338,9 @@ PROPERTY_LISTENER_COVERED = PROPERTY_LISTENER.variant(
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each property listener.name.X.* if there is no listener X.
+    """Yield a problem for each property listener.name.X.* if the broker has no listener X.
 
-    Also yield one for a property of all listeners that has no effect, because each listener has its own value.
+    Also yield a problem for each property that has no effect, because every listener has its own value.
     """
     for broker in model.brokers:
         names = {item.name.lower(): item for item in broker.listeners}
@@ -361,7 +362,10 @@ def listeners(model: Model) -> Iterator[Problem]:
 
 
 def all_covered(broker: Broker, name: str) -> bool:
-    """Tell whether property `name` has no effect, because every listener that would use it has its own value."""
+    """Tell whether the property `name` of a broker has no effect.
+
+    This is so if every listener that would use the property has its own value.
+    """
     if name == "ssl.principal.mapping.rules":
         return all(item.rules for item in broker.encrypted if item.asks_for_certificates)
     return bool(broker.encrypted) if name.startswith("ssl.") else True

@@ -1,6 +1,6 @@
-"""Rules on the names in certificates.
+"""Rules on the host names and addresses in certificates.
 
-A client or another server compares them with the address at which it connects to a host.
+A client or another server compares them with the address to which it connects.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ LISTED = 3  # hosts that a message lists, of more
 
 
 def missing(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each certificate without one of the addresses at which its host is reached.
+    """Yield a problem for each certificate that does not contain all addresses to which others connect.
 
-    ZooKeeper servers also compare the address from which a host connects.
+    The certificate of a ZooKeeper server must also contain the server's own addresses: other ZooKeeper servers compare
+    the address from which the server connects.
     """
     required: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
     for broker in model.brokers:

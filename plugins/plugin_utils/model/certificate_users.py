@@ -1,4 +1,4 @@
-"""Checks users without a password: a listener has to derive their name from a certificate, a token or a ticket."""
+"""Checks users without a password: a listener must derive their names from a certificate, a token or a ticket."""
 
 from __future__ import annotations
 

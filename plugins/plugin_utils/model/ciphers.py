@@ -34,7 +34,8 @@ BOTH = "TLSv1.2,TLSv1.3"  # the default of Kafka and ZooKeeper
 def suites(model: Model) -> Iterator[Problem]:
     """Yield a problem for each list of cipher suites with which a process would not start, or never connect.
 
-    Such a list has a suite that Java does not know, or none for a protocol and a key type in use.
+    Either the list contains a suite that Java does not know, or no suite of the list fits an enabled protocol and the
+    type of the server's key.
     """
     ensemble = {key for server in model.servers if (key := _key_of_server(server))}
     for broker in model.brokers:

@@ -42,8 +42,8 @@ CHROOT_INVALID_RESERVED = CHROOT_INVALID.variant(
 def zookeeper_connect(model: Model) -> Iterator[Problem]:
     """Yield a problem for each broker with a wrong ZooKeeper connection string or chroot.
 
-    The string is wrong if it names an undeclared server, no server, or neither all servers nor all of the broker's
-    datacenter.
+    The connection string is wrong if it contains an undeclared server or no server. Also yield a warning if servers are
+    missing; in a cluster of several datacenters, the servers of the broker's own datacenter suffice, if at least two.
     """
     places = connect_places(model)
     for broker in model.brokers:
@@ -101,9 +101,10 @@ BOOTSTRAP_UNKNOWN_UNREAD = BOOTSTRAP_UNKNOWN_NONE.variant(
 
 
 def bootstrap(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each bootstrap.servers in kafka_client and kafka_admin_listeners at which no broker listens.
+    """Yield a problem for each bootstrap.servers of the tools at which no broker listens.
 
-    Also yield one where kafka_admin_listeners has no bootstrap.servers.
+    The tools connect with kafka_client and kafka_admin_listeners. Also yield a problem if an entry of
+    kafka_admin_listeners has no bootstrap.servers.
     """
     advertised = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     if not advertised or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
@@ -174,10 +175,9 @@ def _servers(machine: Machine) -> Iterator[str]:
 
 
 def client_properties(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each property of clients that Kafka does not know, or whose value it rejects.
+    """Yield a problem for each property of clients that Kafka does not know, or whose value Kafka rejects.
 
-    Also yield one for acks other than "all". The settings are kafka_client, those of the tools, and those of Spark
-    jobs.
+    Also yield a problem for `acks` other than "all". Clients are kafka_client, the command line tools and Spark jobs.
     """
     if not model.brokers:
         return

@@ -1,6 +1,6 @@
-"""Checks settings of ZooKeeper and brokers with which acknowledged records can be lost.
+"""Checks settings of ZooKeeper and brokers with which acknowledged data can be lost.
 
-Such data is not synced to the disk, or deleted too early.
+With such a setting, data is not synced to the disk, or is deleted too early.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ CLEANER_OFF = ProblemKind(
 
 
 def retention(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each retention of records or offsets that is shorter than a usual outage of their reader.
+    """Yield a warning for each retention of records or offsets that is shorter than a usual outage of a consumer.
 
     Also yield a warning if the log cleaner is off, because compacted topics would fill the disk.
     """

@@ -57,7 +57,7 @@ DATABASE_MEMORY_SUM = replace(
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each database host whose variable `memory` is less than what its server may need."""
+    """Yield a problem for each database host whose variable `memory` is less than PostgreSQL may need."""
     for name in model.groups.get("database", ()):
         machine = model.machines[name]
         declared = machine.inputs.get("memory")
@@ -68,9 +68,10 @@ def memory(model: Model) -> Iterator[Problem]:
 
 
 def too_much(machine: Machine, total: int, memory: str) -> Finding | None:
-    """Return (kind of problem, variable, value, message details) of the setting that needs too much memory, else None.
+    """Return the PostgreSQL setting that needs more memory than the host has, or None.
 
-    `total` is the host's memory in bytes; `memory` is the same as a text for the message.
+    The result is (kind of problem, variable, its value, message details). `total` is the host's memory in bytes,
+    `memory` the same size as a text for the message.
     """
     settings = _settings(machine)
     shared = shared_buffers(machine) or 0
@@ -95,7 +96,7 @@ def too_much(machine: Machine, total: int, memory: str) -> Finding | None:
 
 
 def shared_buffers(machine: Machine) -> int | None:
-    """Return the setting shared_buffers of a host in bytes; None if it is not set or not a valid size."""
+    """Return PostgreSQL's setting shared_buffers of a host in bytes; None if it is not set or not a valid size."""
     value, spec = _settings(machine).get(SHARED), _specs(machine)[SHARED]
     return None if value is None or expected_value(spec, text_of(value)) else in_bytes(spec, text_of(value))
 

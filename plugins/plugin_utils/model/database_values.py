@@ -94,14 +94,17 @@ UNARCHIVED = DATABASE_CONTRADICTION.variant(
 
 
 def unsafe_values(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
-    """Yield (setting, kind of problem) for each setting with which rows can be lost or corrupted, as fsync: off."""
+    """Yield (setting, kind of problem) for each setting with which rows can be lost or corrupted, such as fsync off."""
     for name, (bad, kind) in UNSAFE.items():
         if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == bad:
             yield name, kind
 
 
 def unsafe_later(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
-    """Yield (setting, kind of problem) for each setting that in time fills the disk, or loses rows in a crash."""
+    """Yield (setting, kind of problem) for each setting that is unsafe in the long run.
+
+    Such a setting lets tables grow until the disk is full, or loses rows in a crash.
+    """
     for name, kind in UNSAFE_LATER.items():
         if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == "off":
             yield name, kind
@@ -117,9 +120,9 @@ def unknown_zone(text: str) -> bool:
 
 
 def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
-    """Yield (setting, kind of problem, message details) for settings with which PostgreSQL would not start together.
+    """Yield (setting, kind of problem, message details) for each setting with which PostgreSQL would not start.
 
-    The conditions are those in postgres's postmaster.c and xlog.c.
+    Such a setting contradicts another setting or is too small. The conditions are from postmaster.c and xlog.c.
     """
     connections = _number(settings, specs, "max_connections", 100)
     reserved = connections - free_connections(settings, specs)
@@ -144,14 +147,14 @@ def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
 
 
 def free_connections(settings: Settings, specs: Specs) -> float:
-    """Return how many connections ordinary users can open: max_connections without the reserved ones."""
+    """Return how many connections ordinary users can open: max_connections minus the reserved connections."""
     for_superusers = _number(settings, specs, "superuser_reserved_connections", 3)
     reserved = for_superusers + _number(settings, specs, "reserved_connections", 0)
     return _number(settings, specs, "max_connections", 100) - reserved
 
 
 def unarchived(settings: Settings) -> Iterator[Finding]:
-    """Yield archive_mode as a finding if it is on, but neither archive_command nor archive_library is set.
+    """Yield ("archive_mode", kind of problem, {}) if archive_mode is on, but no archive command or library is set.
 
     PostgreSQL then keeps its write-ahead log until the disk is full.
     """
@@ -161,9 +164,9 @@ def unarchived(settings: Settings) -> Iterator[Finding]:
 
 
 def short_timeouts(settings: Settings, specs: Specs) -> Iterator[Finding]:
-    """Yield (setting, kind of problem, message details) for each timeout without a unit that is below 1000.
+    """Yield (setting, kind of problem, message details) for each timeout that is a number below 1000 without a unit.
 
-    Without a unit, PostgreSQL reads milliseconds, but seconds were probably intended.
+    PostgreSQL reads such a number as milliseconds, but seconds were probably intended.
     """
     for name, value in settings.items():
         spec, text = specs.get(name, {}), text_of(value).strip()

@@ -82,8 +82,8 @@ DATABASE_OWNER_TYPO = DATABASE_OWNER.variant(
 def users(model: Model) -> Iterator[Problem]:
     """Yield a problem for each user in postgresql_users that is declared wrongly.
 
-    Such a user is declared twice, or has an invalid name, no password or an invalid source. Also yield one for each
-    database that does not have exactly one owner.
+    Such a user is declared twice, or has an invalid name, no password or an invalid source. Also yield a problem for
+    each database that does not have exactly one owner.
     """
     for machine in _databases(model):
         entries = machine.inputs.entries(USERS)
@@ -144,10 +144,10 @@ DATABASE_SOURCE_HOSTS_JOBS = DATABASE_SOURCE_HOSTS.variant(message=LOG_IN)
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each entry of `from`, the hosts from which a database user may log in, that is wrong.
+    """Yield a problem for each wrong `from` of a database user, the list of hosts from which the user may log in.
 
-    The list is empty, includes the whole internet, is denied by the firewall, or does not include the host of a job of
-    this user.
+    The list is wrong if it is empty, includes the whole internet, is denied by the firewall, or does not include the
+    host of a job that logs in as this user.
     """
     for machine in _databases(model):
         rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
@@ -299,7 +299,8 @@ DATABASE_OTHER_PORT = DATABASE_OTHER.variant(
 def jobs(model: Model) -> Iterator[Problem]:
     """Yield a problem for each Spark job with a wrong login to a declared database.
 
-    A job must log in as a declared user that is not the owner, must verify the server, and migrates as the owner.
+    A job must verify the server's certificate and log in as a declared user that does not own the database. Only the
+    migration of tables logs in as the owner.
     """
     hosts = {str(place): machine for machine in _databases(model) for place in (*machine.addresses, machine.name)}
     for node in model.spark_nodes:
@@ -339,9 +340,9 @@ DATABASE_IDLE = ProblemKind(
 
 
 def unused(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each database server that no job and no replica uses, if another server is used.
+    """Yield a warning for each database server that neither a job nor a replica uses, if jobs use another server.
 
-    A job that names no server uses the first one.
+    A job whose configuration names no server uses the first declared server.
     """
     logins = [
         login for node in model.spark_nodes for job in node.jobs for login in (job.config.get("database"), job.migrate)

@@ -47,10 +47,9 @@ PATH_FORM_PARENT = PATH_FORM.variant(advice="remove the ..")
 
 
 def written(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each path in the inventory that is not absolute or not in its plain notation.
+    """Yield a problem for each path in the inventory that is not absolute, or has double or trailing slashes.
 
-    The plain notation of /data//a/ is /data/a. Paths are compared as texts, so two notations of a directory would
-    differ.
+    Paths are compared as texts, so /data//a/ and /data/a would count as two directories.
     """
     for machine in model.functional:
         for name in model.input_names(machine, "paths"):
@@ -130,9 +129,10 @@ PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(advice="put it elsewhere, as 
 
 
 def kept(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each data directory that is emptied at a boot, or inside a folder of the system.
+    """Yield a problem for each data directory in a folder that is emptied at a boot or belongs to the operating system.
 
-    Also yield one for each Java executable, class path and keystore in a folder that the systemd unit hides.
+    Also yield a problem for each Java executable, class path and keystore in a folder that the systemd unit hides from
+    the service.
     """
     for server in model.servers:
         for name in DATA:

@@ -130,7 +130,7 @@ Finding = tuple[ProblemKind, dict[str, Any]]
 
 @cache
 def known() -> Mapping[str, Sequence[str]]:
-    """Return {section: its settings} of the unit files that systemd knows, from systemd.json."""
+    """Return {section of a unit file: names of the settings that systemd knows in it}, from systemd.json."""
     sections: dict[str, list[str]] = json.loads((FOLDER / "systemd.json").read_text(encoding="utf-8"))
     return sections
 
@@ -150,7 +150,7 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def denied_addresses(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each IPAddressDeny by which a service could not connect to any host.
+    """Yield a problem for each IPAddressDeny setting with which a service could not connect to any host.
 
     All drop-ins of the service's unit are considered together.
     """

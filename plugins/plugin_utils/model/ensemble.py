@@ -57,9 +57,9 @@ SERVERS_DIFFER = ProblemKind(
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each setting of times (as tickTime) that differs between ZooKeeper servers.
+    """Yield a problem for each time setting, such as tickTime, that differs between ZooKeeper servers.
 
-    A server with other times would drop its peers too early, or its peers would drop it.
+    Servers with different times drop the connections to each other too early.
     """
     for name in ("tickTime", "initLimit", "syncLimit", "standaloneEnabled", "maxSessionTimeout", "minSessionTimeout"):
         by_value: dict[str, list[str]] = {}
@@ -112,7 +112,7 @@ ZOOKEEPER_DATACENTER_MAJORITY_OBSERVERS = ZOOKEEPER_DATACENTER_MAJORITY.variant(
 def size(model: Model) -> Iterator[Problem]:
     """Yield a problem if the number of voting ZooKeeper servers is 1, even or above 7.
 
-    Also yield one if the servers are spread so that the loss of a datacenter stops the ensemble against the layout.
+    Also yield a problem if the loss of a datacenter would stop the ensemble, although the layout excludes this.
     """
     if not model.servers:
         return
@@ -154,12 +154,15 @@ def _halves(servers: Sequence[ZooKeeperServer]) -> dict[str, int]:
 
 
 def ids_of(servers: Sequence[ZooKeeperServer]) -> str:
-    """Return the ids of ZooKeeper servers as a text for a message, as "1, 2"."""
+    """Return the ids of ZooKeeper servers as a text for a message, such as "1, 2"."""
     return ", ".join(str(server.number) for server in servers)
 
 
 def observer_details(observers: Sequence[ZooKeeperServer]) -> dict[str, Any]:
-    """Return {"observers": their names, "verb": "does" or "do"} for a message like "zk1 and zk2 do not vote"."""
+    """Return the details of a message about observers: {"observers": "zk1 and zk2", "verb": "does" or "do"}.
+
+    The value of "observers" is the text of their names; "verb" is "does" for a single observer.
+    """
     return {"observers": " and ".join(names(observers)), "verb": "does" if len(observers) == 1 else "do"}
 
 
@@ -210,8 +213,8 @@ def racks(model: Model) -> Iterator[Problem]:
 def limits(model: Model) -> Iterator[Problem]:
     """Yield a warning for each limit of a ZooKeeper server that is too low.
 
-    Servers wait for each other for a shorter time than a garbage collection or a snapshot transfer takes; or too few
-    connections are allowed; or snapshots are written too often.
+    Examples: servers wait for each other for less time than a garbage collection or a snapshot transfer takes; too few
+    connections are allowed; snapshots are written too often.
     """
     for server in model.servers:
         tick = whole(server.config.get("tickTime", 2000)) or 2000
@@ -243,7 +246,10 @@ BUFFER_DIFFERS_BROKER = BUFFER_DIFFERS.variant(
 
 
 def buffers(model: Model) -> Iterator[Problem]:
-    """Yield a problem if jute.maxbuffer (largest ZooKeeper packet) differs between servers, or is lower on a broker."""
+    """Yield a problem if jute.maxbuffer differs between ZooKeeper servers, or is lower on a broker than on the servers.
+
+    jute.maxbuffer is the size in bytes of the largest ZooKeeper packet.
+    """
     by_limit: dict[int, list[ZooKeeperServer]] = {}
     for server in model.servers:
         by_limit.setdefault(_buffer(server, "zookeeper_java_options"), []).append(server)
@@ -286,9 +292,9 @@ WORDS_UNANSWERED_MEANT = WORDS_UNANSWERED_UNKNOWN.variant(advice="did you mean {
 
 
 def words(model: Model) -> Iterator[Problem]:
-    """Yield a problem if 4lw.commands.whitelist does not allow mntr, or contains an unknown command.
+    """Yield a problem if 4lw.commands.whitelist does not allow the command mntr, or contains an unknown command.
 
-    Restarts use mntr, by which a leader reports its followers in sync.
+    Rolling restarts send mntr to the leader, which reports how many followers are in sync.
     """
     variable = f"zookeeper_config[{WHITELIST}]"
     for server in model.servers:
@@ -324,7 +330,7 @@ ZOOKEEPER_SERVER_ADDRESS_PORTS = ZOOKEEPER_SERVER_ADDRESS.variant(message="with 
 
 
 def servers(model: Model) -> Iterator[Problem]:
-    """Yield a problem if zookeeper_servers differs between ZooKeeper servers, or from the inventory."""
+    """Yield a problem if zookeeper_servers differs between ZooKeeper servers, or from the servers in the inventory."""
     variable = ENSEMBLE_INPUTS[0]
     by_ensemble: dict[str, list[str]] = {}
     for server in model.servers:
@@ -386,7 +392,8 @@ UNREGISTERED_EARLY = ProblemKind(
 def session(model: Model) -> Iterator[Problem]:
     """Yield a problem if ZooKeeper would not grant the session timeout that brokers request.
 
-    Also yield one if a broker counts as lost (kafka_unregistered_timeout) before its session has expired.
+    Also yield a problem if kafka_unregistered_timeout is so short that a host would restart its broker before the
+    broker's session has expired.
     """
     if not model.servers:
         return

@@ -1,6 +1,6 @@
-"""Rules on exposure.
+"""Rules on what strangers could use or replace.
 
-Subjects: ports open to the internet, archives that could be replaced during a download, and keys and lifetimes of CAs.
+Subjects: ports open to the internet, archives that could be replaced during a download, keys and lifetimes of CAs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CHECKSUM_FORM = ProblemKind(
 
 
 def archives(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each archive without a SHA-512 checksum, or with one from an unencrypted URL."""
+    """Yield a problem for each archive without a SHA-512 checksum, or with a checksum from an unencrypted URL."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
             variable = f"{name}_checksum"
@@ -87,7 +87,7 @@ JOB_OPEN_PAGES = JOB_OPEN.variant(
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Spark job with a port that is open to the network: the ports require no login."""
+    """Yield a problem for each Spark job with a port that other hosts can reach: the port requires no login."""
     for node in model.spark_nodes:
         for job in node.jobs:
             spark = job.config.get("spark")

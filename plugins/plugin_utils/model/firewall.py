@@ -1,6 +1,6 @@
 """Rules on the firewall rules of hosts.
 
-They must not contain the port of SSH, must have valid sources, and must not deny hosts that have to connect.
+Firewall rules must not name the port of SSH, must have valid sources, and must not deny hosts that have to connect.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def rules_of(machine: Machine) -> list[Mapping[str, Any]]:
 
 
 def left_alone(machine: Machine) -> list[int] | None:
-    """Return the SSH ports, which a host with a closed firewall (base_firewall_closed) leaves open.
+    """Return the SSH ports that the firewall of a host leaves open, if it closes all ports without a rule.
 
-    Return None for a host that filters only the ports in its rules.
+    Return None if base_firewall_closed or base_firewall is off: then ports without a rule are open.
     """
     closed = machine.inputs.on("base_firewall") and machine.inputs.on("base_firewall_closed")
     return [SSH, machine.inputs.whole("ansible_port") or SSH] if closed else None
@@ -67,7 +67,7 @@ FIREWALL_FORGOTTEN = ProblemKind(
 
 
 def named(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each service port without a firewall rule on a host that has rules for other ports.
+    """Yield a problem for each service port without a firewall rule, on a host with firewall rules for other ports.
 
     Without a rule, every host could connect to that port.
     """
@@ -113,9 +113,9 @@ def sources(model: Model) -> Iterator[Problem]:
 
 
 def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
-    """Return the variable that adds a source to a firewall rule, for a message.
+    """Return the place in the inventory that adds `source` to a firewall rule, as a text for messages.
 
-    It is a key of firewall_extra_sources, or the rule's entry in site_firewall_rules or base_firewall_rules.
+    The place is firewall_extra_sources.<key>, site_firewall_rules[port] or base_firewall_rules[port].
     """
     extra = machine.inputs.mapping("firewall_extra_sources")
     kinds = [kind for kind, more in extra.items() if isinstance(more, list) and source in more]
@@ -144,7 +144,7 @@ FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(message="another rule admits it, an
 def idle(model: Model) -> Iterator[Problem]:
     """Yield a problem for each rule in site_firewall_rules that does not change which hosts may connect.
 
-    All rules of a port add up, so that a rule cannot revoke what another rule allows.
+    All rules of a port add up: a rule that rejects a source has no effect if another rule allows this source.
     """
     for machine in model.functional:
         site_rules = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
@@ -175,8 +175,8 @@ FIREWALL_MEANT = ProblemKind(
 def meant(model: Model) -> Iterator[Problem]:
     """Yield a warning for each port in site_firewall_rules that looks like a typo of a service's port without a rule.
 
-    A typo is one digit too many or too few, or two digits exchanged. One different digit counts only for listeners that
-    the site adds: ports near the default ones are often those of other software. Ports of services are never reported.
+    A typo is one digit too many or too few, or two exchanged digits. A single wrong digit counts only if the other port
+    belongs to a listener that the site adds: numbers near a default port often belong to other software.
     """
     for machine in model.functional:
         site_rules = [rule for rule in machine.inputs.entries(SITE) if rule.get("action") != "reject"]
@@ -242,7 +242,7 @@ FIREWALL_PEER = ProblemKind(
 
 
 def everybody_needed(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host whose firewall denies another host of the inventory that has to connect."""
+    """Yield a problem for each port at which a host's firewall denies another declared host that has to connect."""
     denied: dict[tuple[str, int], list[str]] = {}
     rules = {machine.name: rules_of(machine) for machine in model.functional}
     closed = {machine.name: left_alone(machine) is not None for machine in model.functional}
@@ -266,7 +266,7 @@ FIREWALL_CLIENTS = ProblemKind(
 
 
 def clients(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host whose firewall rules contain no subnet of clients, and so deny every client."""
+    """Yield a problem for each host whose firewall rules contain no subnet of clients: every client would be denied."""
     for machine in model.functional:
         if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
             yield machine.report(FIREWALL_CLIENTS, "firewall_sources")

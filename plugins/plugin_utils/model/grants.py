@@ -1,4 +1,4 @@
-"""Checks the grants in kafka_users: complete, for one principal each, and only for declared topics."""
+"""Checks the grants in kafka_users: each is complete, is for a single principal, and names declared topics only."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ USER_CREDENTIAL = ProblemKind(
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each user in kafka_users whose name is not that of one principal.
+    """Yield a problem for each user in kafka_users whose name does not represent exactly one principal.
 
-    Also yield one if the cluster needs a user that is to be absent, and if credential: false is set with a password.
+    Examples are ANONYMOUS, names with a star, and names that begin with "User:".
+    Also yield a problem for a user with state absent that the cluster needs, or with credential: false and a password.
     """
     hosts = names(model.brokers)
     for user in model.cluster_entries("kafka_users"):
@@ -153,9 +154,10 @@ GRANT_EMPTY = ProblemKind(
 
 
 def complete(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each grant without exactly one verb, as produce, or without the keys that the verb requires.
+    """Yield a problem for each grant that is incomplete.
 
-    Also yield one for each key that has no effect with the verb.
+    A grant has exactly one verb (such as `produce`), and the keys that this verb requires. Also yield a problem for
+    each key that has no effect with the verb.
     """
     hosts = names(model.brokers)
     for place, grant in _grants(model):
@@ -333,7 +335,8 @@ TOPIC_STATE_CONNECT_PARTITIONS = TOPIC_STATE.variant(
 def states(model: Model) -> Iterator[Problem]:
     """Yield a problem for each wrongly declared topic in which Kafka Connect workers keep their state.
 
-    Each such topic must have cleanup.policy compact, and the topic of configurations must have one partition.
+    Each such topic must have `cleanup.policy: compact`. The topic of the connector configurations must have one
+    partition.
     """
     declared, hosts = {topic.name: topic for topic in topics_of(model) if topic.present}, names(model.brokers)
     for place, grant in _grants(model):
@@ -382,9 +385,9 @@ ADMIN_LOCKED_OUT_DENIED = ADMIN_LOCKED_OUT.variant(
 
 
 def administration(model: Model) -> Iterator[Problem]:
-    """Yield a problem if the control node's user could no longer change ACLs with the ACLs that are declared.
+    """Yield a problem if the declared ACLs would prevent the control node from changing ACLs.
 
-    A super user may always change ACLs.
+    The control node's user must be allowed ALTER on the cluster, or be a super user.
     """
     for broker in model.brokers[:1]:
         # A kafka_config that differs from the role's input is reported as PROPERTY_TWICE.

@@ -19,7 +19,7 @@ ZOOKEEPER_OBSERVER_UNKNOWN = ProblemKind("ZOOKEEPER_OBSERVER_UNKNOWN", *UNKNOWN)
 
 
 def observers(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each id in zookeeper_observers that no ZooKeeper server has."""
+    """Yield a problem for each id in zookeeper_observers that is not the id of a ZooKeeper server."""
     for first in model.servers[:1]:  # another rule requires that all servers have the same
         for number in sorted(first.observers - {server.number for server in model.servers}):
             yield ZOOKEEPER_OBSERVER_UNKNOWN.problem(names(model.servers), "zookeeper_observers", number)
@@ -37,7 +37,7 @@ ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
 def weights(model: Model) -> Iterator[Problem]:
     """Yield a problem for each entry of zookeeper_weights with an unknown server id or an invalid weight.
 
-    Also yield one if zookeeper_groups is not set, which weights require.
+    Also yield a problem if zookeeper_weights is set without zookeeper_groups.
     """
     for first in model.servers[:1]:
         known, where = {server.number for server in model.servers}, names(model.servers)
@@ -69,7 +69,7 @@ ZOOKEEPER_GROUP_TWICE = ProblemKind(
 
 
 def membership(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each voter in no group or in several, and for each member of a group that does not vote."""
+    """Yield a problem for each voter in no group or in several groups, and for each group member that does not vote."""
     for first in model.servers[:1]:
         numbers = {server.number: server for server in model.servers}
         count = Counter(number for members in first.groups.values() for number in members)
@@ -109,7 +109,7 @@ ZOOKEEPER_GROUP_NAME = ProblemKind(
 
 
 def numbers(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each key of zookeeper_groups that is not a number."""
+    """Yield a problem for each key of zookeeper_groups (the name of a voting group) that is not a number."""
     for first in model.servers[:1]:
         for name in first.groups:
             if whole(name) is None:
@@ -124,10 +124,10 @@ ZOOKEEPER_DECISIVE = ProblemKind(
 
 
 def decisive(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each failure after which the ZooKeeper servers cannot keep what layout and promise require.
+    """Yield a problem for each datacenter or server whose loss would stop the ZooKeeper ensemble or lose data.
 
-    The loss of a datacenter or server must leave a quorum. The lost servers must not form a quorum by themselves,
-    because what only they acknowledged would be lost with them.
+    The remaining servers must have a quorum if layout and promise require it. The lost servers must not have a quorum
+    by themselves: data that only they acknowledged would be lost with them.
     """
     groups = model.servers[0].groups if model.servers else {}
     weights = model.servers[0].weights if model.servers else {}
@@ -205,9 +205,10 @@ ZOOKEEPER_GROUP_MIXED = ProblemKind(
 
 
 def of_observers(model: Model) -> Problem | None:
-    """Return the problem of observers that make valid voting groups invalid; None if there is no such problem.
+    """Return a problem that names observers as the reason why voting groups have even or unequal sizes, or None.
 
-    This applies only if each group has the voters of one datacenter, as it has by default.
+    Observers do not vote: without zookeeper_observers, the groups would be valid. Return None unless each group has
+    exactly the voters of one datacenter (the default).
     """
     observers, sites = [server for server in model.servers if not server.votes], datacenters(model.voters)
     groups = {frozenset(members) for members in model.servers[0].groups.values()}
@@ -236,7 +237,7 @@ def of_observers(model: Model) -> Problem | None:
 def shapes(model: Model) -> Iterator[Problem]:
     """Yield a problem for each voting group with an even number of servers, or with servers of several datacenters.
 
-    Also yield one if the layout is stretch2 and the groups have different sizes.
+    Also yield a problem if the layout is stretch2 and the groups have different sizes.
     """
     for first in model.servers[:1]:
         where, sizes = names(model.servers), {name: len(members) for name, members in first.groups.items()}

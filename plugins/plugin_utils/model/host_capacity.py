@@ -1,4 +1,4 @@
-"""Rules on hosts as machines: two hosts are not the same machine, and memory suffices for all processes of a host."""
+"""Rules on hosts as machines: each host is a different machine, with enough memory for all its processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MACHINE_TWICE_LOCAL = MACHINE_TWICE.variant(
 
 
 def twice(model: Model) -> Iterator[Problem]:
-    """Yield a problem for hosts that are the same machine, i.e. to which Ansible connects at the same address."""
+    """Yield a problem for each group of host names that are the same machine: Ansible connects to the same address."""
     local = [machine.name for machine in model.functional if machine.inputs.get("ansible_connection") == "local"]
     if len(local) > 1:
         yield MACHINE_TWICE_LOCAL.problem(tuple(local), "ansible_connection", "local")
@@ -87,7 +87,7 @@ PLACE_CASE = ProblemKind(
 
 
 def cases(model: Model) -> Iterator[Problem]:
-    """Yield a problem for names of datacenters or racks that differ only in upper and lower case."""
+    """Yield a problem for names of datacenters or of racks that differ only in upper and lower case."""
     for name in ("datacenter", "rack"):
         hosts_of: dict[tuple[str, ...], dict[str, list[str]]] = {}
         for machine in model.functional:
@@ -112,7 +112,7 @@ CERTIFICATE_PURPOSE = ProblemKind(
 def certificates(model: Model) -> Iterator[Problem]:
     """Yield a problem for each certificate whose `usage` (server, client) does not include what its service needs.
 
-    A service that accepts connections from its peers and also connects to them needs both.
+    A service that accepts connections from its peers and also connects to them needs both server and client.
     """
     required: dict[str, dict[str, set[str]]] = {machine.name: {} for machine in model.cluster}
     for broker in model.brokers:

@@ -50,12 +50,12 @@ class Machine:
 
     @cached_property
     def addresses(self) -> list[Any]:
-        """The host's declared addresses in the client and the replication network."""
+        """[client_address, replication_address]: the host's declared addresses in the two networks."""
         return [address for network in NETWORKS if (address := self.address(network)) is not None]
 
     @cached_property
     def datacenter(self) -> str | None:
-        """The variable `datacenter`, without blanks at its ends (another rule reports those)."""
+        """The variable `datacenter`, without blanks at its ends (another rule reports such blanks)."""
         return _trimmed(self.inputs.text("datacenter"))
 
     @cached_property
@@ -70,7 +70,7 @@ class Machine:
 
     @cached_property
     def available(self) -> bool:
-        """True if `promise` is available: writes continue after failures that could lose acknowledged records."""
+        """True if `promise` is "available": writes continue even if that may lose acknowledged records."""
         return bool(self.inputs.get("promise") == "available")
 
     @cached_property
@@ -99,7 +99,7 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def servers(self) -> dict[int | None, tuple[Any, ...]]:
-        """The variable zookeeper_servers as {server id: its addresses}; None as id if it is not a number."""
+        """The variable zookeeper_servers as {server id: its addresses}; an id that is no number becomes None."""
         ensemble = self.inputs.mapping("zookeeper_servers")
         return {
             whole(number): (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
@@ -128,7 +128,10 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def ports(self) -> dict[str, int]:
-        """The ports for clients that are set, as {zookeeper_secure_client_port or zookeeper_client_port: number}."""
+        """{variable: port number} of those client ports that are set.
+
+        The variables are zookeeper_secure_client_port (TLS) and zookeeper_client_port.
+        """
         return {name: port for name in ZOOKEEPER_PORTS if (port := self.inputs.whole(name))}
 
     @cached_property
@@ -163,7 +166,7 @@ class Broker(Machine):
 
     @cached_property
     def kafka_rack(self) -> str | None:
-        """The variable kafka_rack (broker.rack), without blanks at its ends or around its hyphens."""
+        """The variable kafka_rack, which sets broker.rack, without blanks at its ends or around its hyphens."""
         value = self.inputs.values.get("kafka_rack")
         return re.sub(r"\s+(?=-|$)|(?:^|(?<=-))\s+", "", str(value)) if value else None
 
@@ -194,20 +197,20 @@ class Broker(Machine):
 
     @cached_property
     def layers(self) -> list[tuple[str, Mapping[Any, Any]]]:
-        """[(variable, its properties)] for kafka_config and kafka_config_overrides, the second overrides the first.
+        """The broker properties by variable: [("kafka_config", properties), ("kafka_config_overrides", properties)].
 
-        Lists in values are converted to text.
+        Properties in kafka_config_overrides override those in kafka_config. Lists in values are converted to text.
         """
         return [(name, as_written(self.inputs.mapping(name))) for name in ("kafka_config", "kafka_config_overrides")]
 
     @cached_property
     def replication_factor(self) -> int | None:
-        """The variable kafka_replication_factor: the number of replicas of a new topic."""
+        """The variable kafka_replication_factor: the number of replicas of new topics that set no number themselves."""
         return self.inputs.whole("kafka_replication_factor")
 
     @cached_property
     def super_users(self) -> list[str]:
-        """The principals in kafka_super_users, as User:admin."""
+        """The principals in kafka_super_users, such as "User:admin"."""
         return [str(name) for name in self.inputs.sequence("kafka_super_users")]
 
     @cached_property
@@ -251,7 +254,7 @@ class Job:
 
     @property
     def variable(self) -> str:
-        """The entry's place in the inventory for messages, as spark_job_jobs[averages]."""
+        """The entry's place in the inventory for messages, such as spark_job_jobs[averages]."""
         return f"spark_job_jobs[{self.name}]"
 
     @property

@@ -1,4 +1,4 @@
-"""Rules on the identity of hosts: functions, ids, and values that all hosts share (for racks see topology.py)."""
+"""Rules on the identity of hosts: functions, ids, and values that all hosts share (topology.py has racks)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KAFKA_IDS = IdKinds(
 def ids(model: Model) -> Iterator[Problem]:
     """Yield a problem for each missing, invalid or duplicate zookeeper_id and kafka_broker_id.
 
-    Ids above reserved.broker.max.id are valid, because the role switches off that Kafka generates ids.
+    Ids above reserved.broker.max.id are valid, because the role turns off Kafka's own generation of ids.
     """
     yield from _ids(model.servers, "zookeeper_id", (1, 255), ZOOKEEPER_IDS)
     yield from _ids(model.brokers, "kafka_broker_id", (0, MAX_ID), KAFKA_IDS)
@@ -74,7 +74,7 @@ def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], kinds:
 
 
 def meant(name: str) -> str | None:
-    """Return the function that a group name probably means, as kafka for "kafkas" or "brokers", else None."""
+    """Return the function that a group name probably means, such as kafka for "kafkas" or "brokers"; else None."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     close = difflib.get_close_matches(name.lower(), known(), n=1, cutoff=0.75)
     others = [SYNONYMS.get(word, word) for word in words if SYNONYMS.get(word, word) in known()]
@@ -90,7 +90,7 @@ FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="rename the groups: the inv
 
 
 def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem of an inventory in which no host is in the group of a function.
+    """Return the problem "no host is in the group of a function", which names a misspelt group if there is any.
 
     `groups` is {group: its hosts}.
     """
@@ -109,9 +109,9 @@ COLOCATED = ProblemKind(
 
 
 def functions(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host without a function, and for each with both a ZooKeeper server and a broker.
+    """Yield a problem for each host without a function, and for each host with both a ZooKeeper server and a broker.
 
-    Also yield one if there are brokers, but no ZooKeeper servers.
+    Also yield a problem if there are brokers, but no ZooKeeper servers.
     """
     if not model.function_hosts:
         yield without_functions(model.all_groups)
@@ -212,9 +212,9 @@ SITE_DIFFERS = ProblemKind(
 
 
 def same_site(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each variable in SITE_INPUTS that differs between hosts.
+    """Yield a problem for each variable that must have the same value on several hosts, but differs.
 
-    Also yield one for each variable in CLUSTER_INPUTS that differs between brokers.
+    Variables in SITE_INPUTS must be equal on all hosts, variables in CLUSTER_INPUTS on all brokers.
     """
     shared: list[tuple[str, Sequence[Machine], str, str]] = [
         *((name, model.functional, "site", "hosts") for name in SITE_INPUTS),
@@ -323,7 +323,7 @@ PKI_DIRECTORY_DIFFERS = ProblemKind(
 def pki_directory(model: Model) -> Iterator[Problem]:
     """Yield a problem for the hosts whose pki_directory is not that of most hosts.
 
-    They would have certificates from other CAs, which the rest does not trust.
+    Certificates from another pki_directory come from other CAs, which most hosts do not trust.
     """
     hosts_of: dict[str, list[str]] = {}
     for machine in model.functional:

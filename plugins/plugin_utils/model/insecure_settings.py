@@ -1,4 +1,7 @@
-"""Rules on settings that weaken security, from one table (Setting) that applies to all variables with settings."""
+"""Rules on settings that weaken security.
+
+The table of insecure settings (class Setting) applies to all variables that hold settings.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-\d+|oaut
 class Setting:
     """A row of the table of insecure settings.
 
-    `names` and `weak` are regular expressions for the full name of a setting and for its insecure values, `kind` is the
-    kind of problem to report.
+    `names` is a regular expression for the full name of a setting, `weak` a regular expression for its insecure values.
+    `kind` is the kind of problem to report.
     """
 
     kind: ProblemKind
@@ -31,7 +34,7 @@ class Setting:
     weak: str
 
     def fits(self, name: str, value: str) -> bool:
-        """Tell whether this row applies to a setting: its name matches, and its value is one of the insecure ones."""
+        """Tell whether the setting `name` has an insecure `value` according to this row."""
         return bool(
             re.fullmatch(self.names, name, re.IGNORECASE) and re.fullmatch(self.weak, value, re.IGNORECASE | re.DOTALL)
         )

@@ -25,7 +25,10 @@ OF_SOURCES = re.compile(r"apache-zookeeper-[\d.]+\.tar\.gz")
 
 
 def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """Yield (variable, {section: settings}) for each *_unit_overrides of a host: of its functions and of its jobs."""
+    """Yield (variable, {section of a unit file: settings}) for each drop-in that a host declares.
+
+    The variables are *_unit_overrides of the host's functions, and unit_overrides of its jobs.
+    """
     for function in functions().values():
         name = f"{function.prefix}_unit_overrides"
         yield name, machine.inputs.mapping(name)
@@ -72,7 +75,7 @@ ZOOKEEPER_DIRS_SAME = ProblemKind(
 def log_dirs(model: Model) -> Iterator[Problem]:
     """Yield a problem for each log dir that is not absolute, a duplicate, nested, or also a ZooKeeper directory.
 
-    Also yield one if the two directories of a ZooKeeper server are nested or the same.
+    Also yield a problem if the two directories of a ZooKeeper server are the same, or one contains the other.
     """
     for broker in model.brokers:
         paths, name = broker.log_dirs, "kafka_log_dirs"
@@ -111,9 +114,9 @@ def broker_dirs(model: Model, host: str) -> list[str]:
 
 
 def other_mounts(model: Model, machine: Machine) -> list[tuple[Function, str]]:
-    """Return (function, path) for each file system of a host that is not of its broker or ZooKeeper server.
+    """Return [(function, path)] of the declared mount points of a host.
 
-    Those of brokers and ZooKeeper servers have their own rules.
+    Directories of brokers and ZooKeeper servers are left out, because other rules check them.
     """
     known = {*broker_dirs(model, machine.name), *map(str, _server_dirs(model, machine.name))}
     return [(function, str(path)) for function, path in model.items(machine, "mounts") if str(path) not in known]
@@ -137,9 +140,9 @@ GC_LOG_DIR_DATA = GC_LOG_DIR.variant(message="inside a data directory, where the
 
 
 def gc_logs(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each *_gc_log_dir that is not a directory of its own.
+    """Yield a problem for each *_gc_log_dir that is relative, or a directory of the system or of data.
 
-    The service becomes the owner of this directory, so it must not be relative, a system or a data directory.
+    The service becomes the owner of this directory, so nothing else may use it.
     """
     for machine in model.functional:
         for function in model.functions_of(machine):
@@ -164,7 +167,7 @@ MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little for any functi
 
 
 def heaps(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each heap, and each variable `memory`, that is not a valid size, or too large or small."""
+    """Yield a problem for each heap size, and each variable `memory`, that is invalid, too large or too small."""
     for machine in model.functional:
         memory = machine.inputs.get("memory")
         total = size(memory)
@@ -235,7 +238,7 @@ ZOOKEEPER_VERSION = ProblemKind(
 
 
 def versions(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each version of Kafka or ZooKeeper that is invalid, or known to lose data."""
+    """Yield a problem for each declared version of Kafka or ZooKeeper that is invalid, or known to lose data."""
     for broker in model.brokers:
         declared = broker.inputs.get("kafka_version")
         number = version(declared)
@@ -266,7 +269,7 @@ VERSION_DIFFERS_SOURCES_NAMED = VERSION_DIFFERS_SOURCES.variant(
 
 
 def archives(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each archive of another version than declared, or of source code."""
+    """Yield a problem for each archive of source code, and for each archive of another version than declared."""
     for machine in model.functional:
         for name in model.input_names(machine, "archives"):
             version_name = f"{name.removesuffix('_archive')}_version"

@@ -1,4 +1,4 @@
-"""Rules on the Java of services: its release, its package, and options that it would not accept.
+"""Rules on the Java of services: the release, the package, and options that this release would not accept.
 
 The flags of each Java release are in plugins/definitions/generated/java.json, from packaging/java_options.py.
 """
@@ -56,7 +56,10 @@ Finding = tuple[ProblemKind, dict[str, Any]]
 
 @cache
 def known() -> Mapping[str, Mapping[str, str]]:
-    """Return {Java release: {flag: description}}; descriptions are like "product bool" or "ignored"."""
+    """Return {Java release: {flag: description}}.
+
+    A description is "category type", such as "product bool", or "ignored" if Java accepts the flag without effect.
+    """
     flags_of: dict[str, dict[str, str]] = {}
     for head, lines in json.loads((FOLDER / "java.json").read_text(encoding="utf-8")).items():
         releases, _, description = head.partition(": ")
@@ -66,10 +69,10 @@ def known() -> Mapping[str, Mapping[str, str]]:
 
 
 def releases(machine: Machine, variable: str) -> Sequence[str]:
-    """Return the Java releases that may run with the options in `variable`, as ["17"].
+    """Return the Java releases, such as ["17"], that may run with the options in `variable` of a host.
 
-    The release is taken from the path of java or from java_package; without one, both of Debian are possible. Return []
-    if the flags of the release are not known.
+    The release is taken from the path of java or from java_package. If neither names a release, return both releases
+    that Debian may install. Return [] if the flags of the release are not known.
     """
     prefixes = sorted(functions().values(), key=lambda function: len(function.prefix), reverse=True)
     function = next((item for item in prefixes if variable.startswith(item.prefix)), None)
@@ -109,7 +112,7 @@ JAVA_PACKAGE_TYPO = JAVA_PACKAGE_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def package(model: Model) -> Iterator[Problem]:
-    """Yield a problem if java_package is not the name of a Java package, or of an unsupported release."""
+    """Yield a problem if java_package is not the name of a Java package, or names an unsupported release."""
     for machine in model.functional:
         name = machine.inputs.text("java_package") if "java_package" in machine.inputs.values else None
         match = PACKAGE.search(name or "")
@@ -155,7 +158,7 @@ def _java_of(model: Model, machine: Machine, function: Function) -> dict[str, st
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Java option that Java would not accept as it is written, or that has no effect."""
+    """Yield a problem for each Java option that Java would reject, or that has no effect."""
     for machine in model.functional:
         by_variable = options(machine)
         all_options = {option for words in by_variable.values() for option in words}
@@ -217,10 +220,10 @@ OPTION_UNKNOWN_TYPO_ELSEWHERE = OPTION_UNKNOWN_FLAG_ELSEWHERE.variant(advice=DID
 
 @cache
 def findings(option: str, possible: tuple[str, ...], unlocked: frozenset[str]) -> list[Finding]:
-    """Return [(kind of problem, message details)] of one Java option; [] if it is valid.
+    """Return [(kind of problem, message details)] of one Java option; [] if the option is valid.
 
-    `possible` are the Java releases that may run with it; `unlocked` are the categories of flags (Diagnostic,
-    Experimental) that other options unlock.
+    `possible` are the Java releases that may run with the option. `unlocked` are the categories of flags ("Diagnostic",
+    "Experimental") that other options of the same JVM unlock.
     """
     match = FLAG.fullmatch(option)
     if not match:

@@ -1,6 +1,6 @@
 """Rules on what Spark jobs read and write.
 
-Subjects: directories, topics, databases, and records that circulate between jobs.
+Subjects: directories, topics, databases, and records that several jobs pass on in a circle.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def active(node: SparkNode) -> list[Job]:
 
 
 def end(job: Job, side: str) -> tuple[str, str] | None:
-    """Return ("directory" or "topic", name) of the `side` of a job: its "input" or "output".
+    """Return where a job reads (`side` "input") or writes (`side` "output"): ("directory" or "topic", its name).
 
-    Without one in the job's config, return the default of the kind of job; None if there is none.
+    If the job's config sets neither, return the default topic of this kind of job; None if there is no default.
     """
     for kind in ("directory", "topic"):
         value = job.config.get(f"{side}_{kind}")
@@ -129,9 +129,9 @@ JOB_CHECKPOINT_NESTED = ProblemKind(
 
 
 def directories(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each directory that a job cannot write or read, because its systemd unit denies it.
+    """Yield a problem for each directory that a job cannot read or write, because its systemd unit denies it.
 
-    Also yield one if the checkpoint of a job is inside that of another job.
+    Also yield a problem if the checkpoint of a job is inside the checkpoint of another job.
     """
     for node in model.spark_nodes:
         checkpoints: list[tuple[Job, str]] = []
@@ -195,7 +195,7 @@ JOB_OUTPUT_SHARED_TOPICS = JOB_OUTPUT_SHARED.variant(
 def shared_outputs(model: Model) -> Iterator[Problem]:
     """Yield a problem for each pair of jobs on a host that write to the same directory.
 
-    Each job stores its progress in that directory.
+    Each job also stores its progress in its output directory.
     """
     for node in model.spark_nodes:
         for job, other in combinations(active(node), 2):
@@ -321,9 +321,9 @@ JOB_CHECKPOINT_DATA = ProblemKind(
 
 
 def local_files(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Spark setting of executors, which have no effect because jobs run without executors.
+    """Yield a problem for each Spark setting of executors, which has no effect because jobs have no executors.
 
-    Also yield one if spark.local.dir, for temporary files, is inside the data of the job.
+    Also yield a problem if spark.local.dir (the directory for temporary files) contains data of the job.
     """
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -372,7 +372,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Flow:
-    """A job with one place that it reads from and one that it writes to.
+    """The flow of records of one job, from a place that the job reads (source) to a place that it writes (sink).
 
     A place is (cluster or host, topic or directory).
     """
@@ -400,7 +400,7 @@ JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(
 def loops(model: Model) -> Iterator[Problem]:
     """Yield a problem for each loop in which several jobs would pass the same records on without end.
 
-    A single job that writes to its own input reports that itself.
+    The configuration check of the job itself reports a single job that writes to its own input.
     """
     own_cluster = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     flows = [flow for node in model.spark_nodes for job in active(node) for flow in _flows(node, job, own_cluster)]

@@ -84,9 +84,9 @@ JOB_GROUP_PROGRESS = JOB_GROUP.variant(
 
 
 def consumer_groups(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Spark job with the consumer group (group.id) of another job.
+    """Yield a problem for each Spark job with the same consumer group (group.id) as another job.
 
-    Each of the two jobs would get only a part of the records.
+    Each of the jobs would get only a part of the records.
     """
     holders: dict[str, tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
@@ -118,9 +118,9 @@ JOB_MECHANISM_NO_LOGIN = JOB_MECHANISM.variant(
 
 
 def connections(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Spark job whose connection settings do not fit the listener that it uses.
+    """Yield a problem for each Spark job whose connection settings do not fit the listener to which it connects.
 
-    The listener must not be the brokers' own, and must have the job's protocol and one of its mechanisms.
+    The listener must not be the listener between brokers, and must have the job's protocol and SASL mechanism.
     """
     if not model.brokers or not model.brokers[0].listeners:
         return
@@ -180,7 +180,8 @@ JOB_MEMORY_SUM_ALL = JOB_MEMORY_SUM.variant(
 def memory(model: Model) -> Iterator[Problem]:
     """Yield a problem for each memory size of a Spark job that Spark would reject or that is too large.
 
-    The memory of a job must be below the limit of its systemd unit, that of all jobs of a host below the host's memory.
+    The memory of a job must be below the memory limit of its systemd unit. The memory of all jobs of a host must be
+    below the memory of the host.
     """
     for node in model.spark_nodes:
         limit, total = node.inputs.get("spark_job_memory_max"), size(node.inputs.get("memory"))
@@ -347,7 +348,7 @@ JOB_STOP = ProblemKind(
 def stop_timeouts(model: Model) -> Iterator[Problem]:
     """Yield a warning for each real-time job whose trigger_interval is not shorter than its stop timeout.
 
-    A stop waits for the end of the interval (docs/jobs/relay.md), and systemd would kill the job before.
+    A job stops only at the end of an interval (docs/jobs/relay.md); systemd would kill it before.
     """
     for node in model.spark_nodes:
         timeout = node.inputs.whole(STOP_TIMEOUT)
@@ -435,9 +436,9 @@ def _twice_kind(several: bool, writing: bool, waiting: bool) -> ProblemKind:
 
 
 def progress_groups(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each job that commits offsets of a topic to the same group as another job.
+    """Yield a problem for each job that commits offsets of a topic to the same consumer group as another job.
 
-    Jobs commit the offsets (config.group) for tools that show lag.
+    Jobs commit offsets to this group (config.group) only to let tools show the lag.
     """
     holders: dict[tuple[str, str], tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
@@ -460,7 +461,7 @@ JOB_STANDBY = ProblemKind(
 
 
 def standbys(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each job of a standby host that no other host runs."""
+    """Yield a warning for each job that is declared on standby hosts only, so that no host runs it."""
     running = {job.name for node in model.spark_nodes for job in active(node)}
     waiting: dict[str, list[str]] = {}
     for node in model.spark_nodes:

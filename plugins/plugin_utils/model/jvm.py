@@ -36,9 +36,9 @@ FILE = re.compile(r"(file|path|location)$", re.IGNORECASE)
 
 
 def options(machine: Machine) -> dict[str, list[str]]:
-    """Return {variable: its Java options} of all JVMs of a host, one list entry for each option.
+    """Return {variable: its Java options, one list entry per option} of all JVMs of a host.
 
-    The variables are those of the roles, Environment in drop-ins, and the Spark settings of jobs.
+    The variables are the Java options of roles, Environment= in drop-ins, and Spark's *JavaOptions of jobs.
     """
     by_variable: dict[str, list[str]] = {}
     for _, name in inputs("jvm"):
@@ -119,7 +119,7 @@ OPTION_CLASS_PATH_INPUT = OPTION_CLASS_PATH.variant(advice="list the jars in {in
 
 
 def flags(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Java option that sets the heap or class path, for which the roles have inputs."""
+    """Yield a problem for each Java option that sets the heap or the class path: roles have variables for these."""
     for machine in model.functional:
         by_variable = options(machine)
         for function in functions().values():
@@ -216,7 +216,7 @@ OPTION_SECRET = ProblemKind(
 def open_options(model: Model) -> Iterator[Problem]:
     """Yield a problem for each Java option that opens a debugger or JMX without a login, or contains a secret.
 
-    Every user of a host can read command lines.
+    A secret on a command line can be read by every user of the host.
     """
     for machine in model.functional:
         for variable, words in options(machine).items():

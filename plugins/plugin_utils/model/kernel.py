@@ -1,4 +1,4 @@
-"""Rules on inputs of the role base: kernel settings (base_sysctl), lines of /etc/hosts, site_firewall_rules."""
+"""Rules on inputs of the role base: kernel settings (base_sysctl), lines of /etc/hosts, and site_firewall_rules."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ SYSCTL_VALUE_PORTS = SYSCTL_VALUE.variant(
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each entry of base_sysctl that does not exist, has an invalid value or harms a service."""
+    """Yield a problem for each entry of base_sysctl that is unknown, has a wrong value or harms a service."""
     for machine in model.functional:
         sysctl = machine.inputs.mapping("base_sysctl")
         for name, value in sysctl.items():
@@ -168,7 +168,7 @@ def _dirty(machine: Machine, sysctl: Mapping[Any, Any]) -> Iterator[Problem]:
 
 
 def open_files(model: Model) -> Iterator[Problem]:
-    """Yield a problem for fs.nr_open and fs.file-max if a service may open more files than they allow.
+    """Yield a problem if fs.nr_open or fs.file-max is below the number of files that a service may open.
 
     systemd would not start such a service.
     """
@@ -282,9 +282,9 @@ HOSTS_LINE_OWN = HOSTS_LINE.variant(
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each entry of base_hosts (lines of /etc/hosts) without valid address and names.
+    """Yield a problem for each entry of base_hosts (a line of /etc/hosts) without a valid address or names.
 
-    Also yield one if an entry gives a host of the inventory another address.
+    Also yield a problem if an entry contradicts the declared address of a host of the inventory.
     """
     elsewhere = {str(address) for machine in model.machines.values() for address in machine.addresses}
     correct = set[str]()  # most hosts have the same lines
@@ -331,9 +331,9 @@ FIREWALL_NOBODY_BOTH = FIREWALL_NOBODY.variant(
 
 
 def rules(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each rule in site_firewall_rules without a source.
+    """Yield a problem for each rule in site_firewall_rules with an empty list of sources.
 
-    Also yield one if one rule accepts and another rejects the same source.
+    Also yield a problem if one rule accepts a source at a port and another rule rejects the same source there.
     """
     for machine in model.functional:
         actions: dict[tuple[Any, str], str] = {}

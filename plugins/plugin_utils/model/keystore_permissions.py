@@ -1,6 +1,6 @@
 """Rules on the permissions of keystores and truststores.
 
-The role pki makes them readable by root and one group (mode 0640), which must be that of the service.
+The role pki makes these files readable by root and one group (mode 0640), which must be the group of the service.
 """
 
 from __future__ import annotations

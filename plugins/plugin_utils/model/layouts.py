@@ -1,6 +1,7 @@
-"""The layouts of a cluster: how many datacenters with brokers, and how many witnesses, each requires.
+"""The layouts of a cluster: how many datacenters with brokers, and how many witnesses, each layout requires.
 
-`layout` in plugins/definitions/site.yml has the same names as choices.
+A witness is a datacenter with ZooKeeper servers only. The choices of `layout` in plugins/definitions/site.yml are the
+same names.
 """
 
 from __future__ import annotations

@@ -53,9 +53,9 @@ LISTENER_PORT = ProblemKind(
 
 
 def listeners(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker without listeners, or with two whose names or ports are equal for Kafka.
+    """Yield a problem for each broker without listeners, or with two listeners of the same name or port.
 
-    Kafka ignores the case of names, and also rejects some characters in them.
+    Kafka ignores the case of listener names, and rejects names with some characters.
     """
     for broker in model.brokers:
         if not broker.listeners and isinstance(broker.inputs.values.get("kafka_listeners"), list):
@@ -89,7 +89,7 @@ MECHANISM_IDLE = ProblemKind(
 def mechanisms(model: Model) -> Iterator[Problem]:
     """Yield a problem for each SASL mechanism of a listener that Kafka does not know or that has no effect.
 
-    Also yield one if settings that the mechanism requires are missing.
+    Also yield a problem if settings that a mechanism requires are missing.
     """
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
@@ -210,9 +210,9 @@ LISTENER_BROKER_LOGIN = ProblemKind(
 
 
 def among_brokers(model: Model) -> Iterator[Problem]:
-    """Yield a problem if the listener between brokers uses SASL, but no login of the brokers is set.
+    """Yield a problem if the listener between brokers uses SASL, but the site sets no login of the brokers.
 
-    The role sets no such login, so the site must.
+    The role does not set this login.
     """
     for broker in model.brokers:
         for item in broker.listeners:
@@ -269,7 +269,7 @@ def advertised(model: Model) -> Iterator[Problem]:
 
 
 def shared(model: Model) -> set[tuple[str, int | None]]:
-    """Return {(address, port)} of the endpoints that several brokers advertise."""
+    """Return {(address, port)}: the advertised addresses and ports that several brokers have in common."""
     endpoints = (
         endpoint
         for broker in model.brokers
@@ -308,7 +308,7 @@ ADDRESS_LOCAL = ProblemKind(
 def addresses(model: Model) -> Iterator[Problem]:
     """Yield a problem for each client_address or replication_address at which other hosts cannot reach the host.
 
-    Such an address is that of the loopback, multicast, link-local or unspecified.
+    Such an address is a loopback, multicast, link-local or unspecified address.
     """
     for machine in model.functional:
         for network in NETWORKS:

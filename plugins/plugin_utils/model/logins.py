@@ -17,7 +17,7 @@ OURS = ("User:admin", "User:kafka-broker")
 
 
 def super_users(broker: Broker) -> list[tuple[str, str]]:
-    """Return (principal, variable that sets it) of each super user of a broker.
+    """Return [(principal, variable that sets it)] of the super users of a broker.
 
     super.users in kafka_config overrides kafka_super_users.
     """
@@ -39,7 +39,7 @@ VAULT_NUMBER = ProblemKind(
 
 
 def vault(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each entry of the variable `vault` (passwords) that is empty or not a text.
+    """Yield a problem for each password in the variable `vault` that is empty or not a text.
 
     In an encrypted file, such an entry is easily overlooked.
     """
@@ -106,7 +106,7 @@ SUPER_USER_APPLICATION_ACLS = SUPER_USER_APPLICATION.variant(
 def admins(model: Model) -> Iterator[Problem]:
     """Yield a problem for each super user that is not a single named principal.
 
-    Also yield one if a super user logs in with a password or has ACLs, as applications do.
+    Also yield a problem if a super user logs in with a password or has ACLs: super users should not be applications.
     """
     present = model.present("kafka_users")
     users = {f"User:{user.get('name')}" for user in present if switch(user.get("credential")) is not False}
@@ -176,9 +176,9 @@ USER_LOGIN = ProblemKind(
 
 
 def verification(model: Model) -> Iterator[Problem]:
-    """Yield a problem if users' passwords are verified by a login, but the listener requires no password.
+    """Yield a problem if passwords are to be verified by a login through a listener that requires no password.
 
-    The listener is that of kafka_client; there, every password would seem to be right.
+    The login uses the settings in kafka_client. Without SASL, every password would seem to be correct.
     """
     for broker in model.brokers[:1]:
         protocol = str(broker.inputs.mapping("kafka_client").get("security.protocol") or "PLAINTEXT")

@@ -86,7 +86,7 @@ ADDRESS_OUTSIDE = ProblemKind(
 def outside(model: Model) -> Iterator[Problem]:
     """Yield a problem for each address outside the subnet of its network (client or replication).
 
-    If the two networks are exchanged, or a subnet is wrong, one problem names all hosts.
+    If the two subnets are exchanged, or a subnet is wrong, a single problem names all hosts.
     """
     known = [machine for machine in model.machines.values() if machine.addresses]
     swapped = {machine.name for machine in known if _swapped(machine)}
@@ -218,7 +218,7 @@ LISTENER_UNKNOWN = ProblemKind("LISTENER_UNKNOWN", "kafka_listeners has only {na
 def listeners(model: Model) -> Iterator[Problem]:
     """Yield a problem for each listener with a duplicate name, or an address or port that cannot be used.
 
-    Also yield one for an inter-broker listener that does not exist, and for a listener without TLS in production.
+    Also yield a problem for an inter-broker listener that does not exist, and for a listener without TLS in production.
     """
     for broker in model.brokers:
         names = [item.name for item in broker.listeners]

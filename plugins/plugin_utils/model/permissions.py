@@ -1,6 +1,6 @@
 """Checks what the declared ACLs allow.
 
-The names in ACLs must be able to match something, and Spark jobs must have the permissions that they need.
+The names in ACLs must be able to match a resource, and Spark jobs must have the permissions that they need.
 """
 
 from __future__ import annotations
@@ -216,7 +216,10 @@ def _managed_elsewhere(principal: str, acls: Sequence[Acl]) -> bool:
 
 
 def needs(job: Job) -> Iterator[Need]:
-    """Yield the permissions that a job needs, as (operation, resource type, name, "literal" or "prefixed")."""
+    """Yield the permissions that a job needs, each as (operation, resource type, resource name, pattern).
+
+    The pattern is "literal", or "prefixed" if the resource name is a prefix.
+    """
     topics, sink = reads(job), end(job, "output")
     for topic in topics:
         yield "READ", "topic", topic, "literal"
@@ -232,10 +235,10 @@ def needs(job: Job) -> Iterator[Need]:
 
 
 def covers(acl: Acl, operation: str, resource: str, name: str, pattern: str) -> bool:
-    """Tell whether an ACL applies to an operation on a resource.
+    """Tell whether an ACL, which allows or denies, applies to an operation on a resource.
 
-    If `pattern` is prefixed, `name` is a prefix; an ACL that denies also applies if it is for some names with this
-    prefix.
+    `resource` is its type, `name` its name. If `pattern` is "prefixed", `name` is a prefix, and the ACL must apply to
+    all names with this prefix. An ACL that denies also applies if it covers only some of these names.
     """
     given = acl.get("operations")
     operations = {str(item).upper() for item in given} if isinstance(given, (list, tuple)) else set()

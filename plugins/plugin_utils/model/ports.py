@@ -36,7 +36,7 @@ class Port(NamedTuple):
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:
-    """Return the ports at which the services of a host listen, from `ports` in functions/*.yml."""
+    """Return the ports at which the services of a host listen, by the key `ports` of functions/*.yml."""
     ports: list[Port] = []
     for function, item in model.items(machine, "ports"):
         declared = item.get("port") if isinstance(item, Mapping) else None
@@ -55,7 +55,7 @@ IDLE = ("stopped", "absent")
 
 
 def of_jvms(machine: Machine, model: Model) -> list[Port]:
-    """Return the other ports of a host's JVMs: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
+    """Return the additional ports of a host's JVMs: JMX, agents, debuggers, and ZooKeeper's AdminServer and metrics."""
     entries = machine.inputs.entries("spark_job_jobs")
     idle = tuple(f"spark_job_jobs[{entry.get('name')}]." for entry in entries if entry.get("state") in IDLE)
     ports = [

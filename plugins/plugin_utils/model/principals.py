@@ -21,9 +21,9 @@ RULE = re.compile(r"RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?)")
 def principal(rules: Sequence[str], subject: str) -> str | None:
     """Return the name that Kafka derives from the subject of a certificate by principal mapping rules.
 
-    As in Kafka's SslPrincipalMapper, the first rule whose pattern matches the whole subject applies; DEFAULT, also used
-    without rules, is the subject itself. Return "" if no rule matches, None if Python cannot evaluate a rule: patterns
-    are those of Java.
+    The first rule whose pattern matches the whole subject applies. The rule DEFAULT returns the subject itself; an
+    empty list of rules does the same. Return "" if no rule matches.
+    Return None if Python cannot evaluate a rule, because patterns are Java's regular expressions.
     """
     for rule in rules or ["DEFAULT"]:
         if rule.strip() == "DEFAULT":
@@ -69,7 +69,7 @@ PRINCIPAL_RULE_GROUP = PRINCIPAL_RULE_LITERAL.variant(
 
 
 def mapping_rules(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each principal mapping rule that Kafka cannot parse, or that names a missing group."""
+    """Yield a problem for each principal mapping rule that Kafka cannot parse, or that uses a missing regex group."""
     for broker in model.brokers:
         for item in broker.encrypted:
             variable = f"{item.variable}.principal_mapping_rules"
@@ -108,9 +108,9 @@ PRINCIPAL_ANYBODY = ProblemKind(
 
 
 def anybody(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each listener whose mapping rules make a super user of someone else's certificate.
+    """Yield a problem for each listener whose mapping rules give a super user's name to someone else's certificate.
 
-    Someone else's certificate is one that belongs neither to a broker nor to an admin.
+    Only certificates of brokers and admins may have the name of a super user.
     """
     subjects = _other_subjects(model)
     for broker in model.brokers:
@@ -161,7 +161,7 @@ def written(text: Any) -> str:
 
 
 def rules_of(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
-    """Return (variable that sets them, rules) of the principal mapping rules of a listener."""
+    """Return the principal mapping rules of a listener: (variable that sets the rules, rules)."""
     for variable, layer in reversed(broker.layers):
         name = f"listener.name.{item.name.lower()}.ssl.principal.mapping.rules"
         for key in (name,) if item.rules else (name, "ssl.principal.mapping.rules"):
@@ -193,10 +193,7 @@ PRINCIPAL_NOT_SUPER_UNMAPPED = PRINCIPAL_NOT_SUPER_MAPPED.variant(
 
 
 def brokers(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker whose principal is not a super user.
-
-    Such a broker could not replicate from the other brokers.
-    """
+    """Yield a problem for each broker whose principal is not a super user: it could not replicate."""
     common = _common_principal(model)
     for broker in model.brokers:
         if common and f"User:{common}" not in broker.super_users and broker.super_users:
@@ -252,9 +249,9 @@ ZOOKEEPER_ACL_OWNER = ProblemKind(
 
 
 def zookeeper_clients(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker that uses TLS to a ZooKeeper port without TLS, or no TLS to a port with TLS.
+    """Yield a problem for each broker that uses TLS to a plaintext port of ZooKeeper, or plaintext to a TLS port.
 
-    Also yield one for zookeeper.set.acl without TLS, because a certificate identifies the owner of znodes.
+    Also yield a problem for zookeeper.set.acl without TLS, because a certificate identifies the owner of znodes.
     """
     secure, plain = (
         {server.ports[name] for server in model.servers if name in server.ports} for name in ZOOKEEPER_PORTS

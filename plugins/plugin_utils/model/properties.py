@@ -59,14 +59,14 @@ ORDERED = (
 
 
 class PropertyKinds(NamedTuple):
-    """The kinds of problems of a variable with properties: an unknown name, and a rejected value."""
+    """The kinds of problems of a variable with properties: `unknown` for a name, `value` for a rejected value."""
 
     unknown: ProblemKind
     value: ProblemKind
 
     @property
     def unset(self) -> ProblemKind:
-        """The kind for a key without a value that looks like a whole line, as "name: value" without the blank."""
+        """The kind of problem of a key that is a whole line: YAML reads "name:value" without a blank as a key."""
         return self.unknown.variant(
             message="not the name of a property, and it has no value",
             advice="write name: value, with a blank after the colon",
@@ -93,8 +93,8 @@ PROPERTY_TWICE = ProblemKind(
 def kafka(model: Model) -> Iterator[Problem]:
     """Yield a problem for each property in kafka_config that the declared version of Kafka does not know or rejects.
 
-    Also yield one for each that the role sets to another value. kafka_config_overrides and kafka_client_properties are
-    checked too.
+    Also yield a problem for each property that the role sets to another value. kafka_config_overrides and
+    kafka_client_properties are checked too.
     """
     for broker in model.brokers:
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
@@ -123,9 +123,9 @@ CONFIG_REPLACED = ProblemKind(
 
 
 def replaced(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each broker whose kafka_config does not have the properties that most brokers have.
+    """Yield a problem for each broker whose kafka_config does not have all properties of most brokers' kafka_config.
 
-    Ansible replaces a dict that a host sets, and does not merge it with that of the group.
+    If a host sets a dict, Ansible replaces the group's dict instead of merging the two.
     """
     counts = Counter(frozenset(map(str, broker.inputs.mapping("kafka_config"))) for broker in model.brokers)
     most, number = max(counts.items(), key=lambda item: (item[1], len(item[0])), default=(frozenset[str](), 0))
@@ -140,7 +140,7 @@ def replaced(model: Model) -> Iterator[Problem]:
 def zookeeper(model: Model) -> Iterator[Problem]:
     """Yield a problem for each property in zookeeper_config that the declared ZooKeeper does not know or rejects.
 
-    Also yield one for each that the role sets to another value.
+    Also yield a problem for each property that the role sets to another value.
     """
     for server in model.servers:
         definitions = Definitions.load("zookeeper", str(server.inputs.get("zookeeper_version")))
@@ -185,10 +185,10 @@ def check_properties(
     config: Mapping[str, Any],
     kinds: PropertyKinds,
 ) -> Iterator[Problem]:
-    """Yield a problem for each unknown name and rejected value in `config`.
+    """Yield a problem for each unknown name and rejected value in `config`, the value of `variable`.
 
-    `definitions` are those of the product's version and `section` the part of them to use, as "broker" or "client";
-    `variable` is the name of `config` for messages, and `kinds` has the kinds of problems.
+    `definitions` are the properties of the product's version. `section` is the part of them to use, such as "broker" or
+    "client". `kinds` has the kinds of problems to report.
     """
     known = {str(name) for name in machine.inputs.sequence("known_properties")}
     for name in (str(name) for name, value in config.items() if value is None and re.search(r"[\s:=]", str(name))):

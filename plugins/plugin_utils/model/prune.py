@@ -1,4 +1,4 @@
-"""Checks kafka_prune: what a run may delete because the inventory does not declare it."""
+"""Checks kafka_prune, which lets a run delete topics and other resources that the inventory does not declare."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PRUNE_PROTECTED_APPLICATION = PRUNE_PROTECTED.variant(
 def prune(model: Model) -> Iterator[Problem]:
     """Yield a problem if kafka_prune names nothing that may be deleted, has no limit, or names too much.
 
-    Too much are super users, topics of Kafka itself, and topics that applications create.
+    It must not name super users, topics of Kafka itself, or topics that applications create.
     """
     hosts = names(model.brokers)
     for broker in model.brokers[:1]:

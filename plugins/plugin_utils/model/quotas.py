@@ -33,7 +33,8 @@ QUOTA_VALUE_SHARE = QUOTA_VALUE.variant(
 def values(model: Model) -> Iterator[Problem]:
     """Yield a problem for each quota without a user and client, without a limit, or declared twice.
 
-    Also yield one for each limit that is not a number above 0, or so small that another unit was probably intended.
+    Also yield a problem for each limit that is not a number above 0, or so small that another unit was probably
+    intended.
     """
     hosts, seen = names(model.brokers), set[tuple[str, str]]()
     for place, entry in declared(model.cluster_entries("kafka_users"), model.cluster_entries("kafka_quotas")):

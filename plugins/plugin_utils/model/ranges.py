@@ -1,4 +1,4 @@
-"""Rules on numbers with a range that argument specs cannot express, and on lists with duplicates."""
+"""Rules on lists with duplicates, and on numbers whose range the argument spec of a role cannot express."""
 
 from __future__ import annotations
 
@@ -107,7 +107,10 @@ VALUE_TWICE = ProblemKind("VALUE_TWICE", "there twice, and counts once", "remove
 
 
 def once(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each duplicate in a list where it has no effect: another value was probably intended."""
+    """Yield a problem for each duplicate in a list in which duplicates have no effect.
+
+    Another value was probably intended.
+    """
     for machine in model.functional:
         for variable, items in _lists(machine):
             seen: set[str] = set()

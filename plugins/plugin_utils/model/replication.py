@@ -56,14 +56,14 @@ MANY = 10  # replicas: a larger factor is suggested only if it is the number of 
 
 @dataclass(frozen=True)
 class Setting:
-    """The value of a replication property of a broker, and the variable that sets it, as kafka_config[name]."""
+    """The value of a replication property of a broker, and the variable that sets it, such as kafka_config[name]."""
 
     value: int | None
     variable: str
 
 
 def settings(broker: Broker) -> dict[str, Setting]:
-    """Return {property: Setting} of the replication factors and min.insync.replicas of a broker."""
+    """Return {property: Setting} of the properties of a broker that set replication factors and min.insync.replicas."""
     replication = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
     for variable, layer in broker.layers:
         for name in INPUTS.keys() & layer.keys():
@@ -174,7 +174,10 @@ INTERNAL_TOPICS_DIFFER_TRANSACTIONS = INTERNAL_TOPICS_DIFFER.variant(
 
 
 def internal_topics(model: Model) -> Iterator[Problem]:
-    """Yield a problem if topics of consumer offsets or transactions have other replication settings than records."""
+    """Yield a problem if the topics of consumer offsets or transactions replicate otherwise than new topics.
+
+    Their replication factors and min.insync.replicas should be the broker's defaults for topics.
+    """
     for broker in model.brokers:
         replication = settings(broker)
         in_sync = replication[MIN_ISRS[1]].value
@@ -256,9 +259,9 @@ MIN_ISR_STOPS_BALANCE = MIN_ISR_STOPS.variant(message=NO_COMPROMISE, advice=BALA
 
 
 def datacenter_loss(model: Model) -> Iterator[Problem]:
-    """Yield a problem if in a stretched cluster the loss of a datacenter loses records or stops writes.
+    """Yield a problem if, in a stretched cluster, the loss of a datacenter loses records or stops writes.
 
-    Every acknowledged record must be in two datacenters; with the layout stretch3, writes must also continue.
+    Every acknowledged record must be in two datacenters. Writes must continue only with the layout stretch3.
     """
     if not _is_stretched(model) or odd_racks(model):
         return
@@ -297,10 +300,10 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
 
 
 def factors_that_survive(model: Model, factor: int) -> list[int] | None:
-    """Return the smallest and the largest replication factor with which the loss of a datacenter is survived.
+    """Return the smallest and the largest replication factor that survives the loss of a datacenter.
 
-    With such a factor, some min.insync.replicas keeps both records and writes. The list is empty if there is none.
-    Return None if `factor` itself is such a factor.
+    A replication factor survives if some min.insync.replicas keeps both records and writes. The list has one number if
+    the smallest is also the largest, and is empty if no factor survives. Return None if `factor` itself survives.
     """
     if _survives(model, factor):
         return None
@@ -315,7 +318,7 @@ def _survives(model: Model, factor: int) -> bool:
 
 
 def writes_continue(model: Model) -> bool:
-    """Tell whether layout and promise require that writes continue by themselves after the loss of a datacenter."""
+    """Tell whether `layout` and `promise` require that writes continue without help after the loss of a datacenter."""
     available = bool(model.brokers) and model.brokers[0].available
     return model.layout == "stretch3" or (model.layout == "stretch2_5" and available)
 
@@ -333,9 +336,9 @@ PROMISE_UNKEPT_ZOOKEEPER = PROMISE_UNKEPT.variant(
 
 
 def promise(model: Model) -> Iterator[Problem]:
-    """Yield a problem if `promise` is available, but writes would stop after the loss of a datacenter.
+    """Yield a problem if `promise` is "available", but writes would stop after the loss of a datacenter.
 
-    For the layout stretch3, the rule datacenter_loss reports it.
+    The rule datacenter_loss reports this for the layout stretch3.
     """
     if not _is_stretched(model) or not model.brokers[0].available or odd_racks(model):
         return
@@ -367,7 +370,7 @@ BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="upgrade one broker after
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each variable of the whole cluster (SAME) that differs between brokers."""
+    """Yield a problem for each variable of the whole cluster (listed in SAME) that differs between brokers."""
     for name in SAME:
         brokers_by_value: dict[str, list[str]] = {}
         for broker in model.brokers:
@@ -390,9 +393,9 @@ PROPERTY_APART = ProblemKind(
 
 
 def differing_properties(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each property that differs between brokers, but is applied by the leader of a partition.
+    """Yield a warning for each property that the leader of a partition applies, and that differs between brokers.
 
-    Such properties decide how long records are kept, or how consumer groups work.
+    Examples are the retention of records and settings of consumer groups: their effect depends on which broker leads.
     """
     declared = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
     for name in sorted(declared):

@@ -14,10 +14,10 @@ Places = dict[tuple[str, int], str]
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
-    """Return {"host", "address", "port"} of each connection that processes on `host` make to other hosts.
+    """Return [{"host", "address", "port"}]: the connections that processes on `host` make to other hosts.
 
-    These are the `connects` of its functions in functions/*.yml, those between ZooKeeper servers, and those of a broker
-    to the advertised addresses of the listener between brokers.
+    Connections are the `connects` of the host's functions in functions/*.yml, the connections between ZooKeeper
+    servers, and the connections of a broker to the inter-broker listeners of other brokers.
     """
     places: Places = {}
     for server in model.servers:

@@ -1,4 +1,4 @@
-"""Security risks that a site can accept by their codes in the variable accept_risks.
+"""Security risks that a site can accept by listing their codes in the variable accept_risks.
 
 In production, a risk that is not accepted is an error. An accepted risk remains a warning.
 """
@@ -81,7 +81,7 @@ RISK_IDLE = ProblemKind(
 
 
 def known(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each code in accept_risks that is not the code of a risk."""
+    """Yield a problem for each entry of accept_risks that is not the code of a risk."""
     for machine in model.functional:
         for code in dict.fromkeys(str(item) for item in machine.inputs.sequence(NAME)):
             if code not in RISKS:
@@ -92,7 +92,7 @@ def known(model: Model) -> Iterator[Problem]:
 
 
 def with_accepted_risks(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems of an inventory, with risks as warnings if accepted or outside production.
+    """Yield the problems of an inventory; a risk becomes a warning if it is accepted, or outside production.
 
     Also yield a warning for each code in accept_risks that no problem has.
     """
@@ -107,10 +107,10 @@ def with_accepted_risks(model: Model, problems: Iterable[Problem]) -> Iterator[P
 def with_accepted_risks_of_hosts(
     model: Model, asked: Collection[str], problems: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """Yield problems found by asking hosts, with risks as warnings if accepted or outside production.
+    """Yield problems found on running hosts; a risk becomes a warning if it is accepted, or outside production.
 
-    Also yield a warning for each code in accept_risks without a problem; `asked` has the names of the hosts that were
-    asked.
+    `asked` are the names of the hosts that were asked. Also yield a warning for each code in accept_risks of these
+    hosts that no problem has.
     """
     reported = set[str]()
     for problem in problems:

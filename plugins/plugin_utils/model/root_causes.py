@@ -1,4 +1,4 @@
-"""Finds problems that only follow from another problem; preflight does not report them.
+"""Finds problems that only follow from another problem; preflight does not report such problems.
 
 If the template of a variable uses a missing or mistyped variable, its value cannot be right.
 """
@@ -56,12 +56,12 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def base(variable: str) -> str:
-    """Return the variable of a place, as "kafka_listeners" for "kafka_listeners[CLIENT].port"."""
+    """Return the name of the variable in a place: "kafka_listeners" for "kafka_listeners[CLIENT].port"."""
     return re.split(r"[.[]", variable, maxsplit=1)[0]
 
 
 def meant_by(problem: Problem) -> str | None:
-    """Return the name that a misspelt variable probably should have.
+    """Return the known variable whose name is similar to the misspelt variable of a problem.
 
     Return None if `problem` is not an error about an unknown variable, or if no known name is similar.
     """
@@ -85,7 +85,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 class Standing:
-    """Finds the variables on which a variable of a host depends, by the templates in their values."""
+    """Finds the variables on which a variable of a host depends, by the templates in its value and in their values."""
 
     def __init__(self, raw: Callable[[str], Mapping[str, Any]]) -> None:
         """Use `raw`, a function that returns {variable: value before templating} of a host."""
@@ -93,9 +93,10 @@ class Standing:
         self._known: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
 
     def on(self, host: str, variable: str) -> dict[str, tuple[str, ...]]:
-        """Return {name: templates in its value} of all variables that `variable` depends on, including itself.
+        """Return {name: templates in its value} of `variable` and of all variables that it depends on.
 
-        Unset variables are included. Every word in a template counts as a variable, so some names are not variables.
+        Names of unset variables are included. Every word in a template counts as a variable, so some names are no
+        variables.
         """
         key = (host, variable)
         if key not in self._known:
@@ -120,13 +121,16 @@ class Causes:
         """By variable and host, the ids of the problems that report it: no problem explains itself."""
 
     def add(self, problem: Problem, names: Iterable[str] = ()) -> None:
-        """Record that `problem` reports the variables `names` as wrong, by default the variable of the problem."""
+        """Remember that `problem` reports the variables `names` as wrong; by default, the problem's own variable."""
         for name in names or [base(problem.variable)]:
             for host in problem.hosts or (None,):
                 self._wrong.setdefault(name, {}).setdefault(host, set()).add(id(problem))
 
     def explain(self, problem: Problem) -> bool:
-        """Tell whether a problem follows from a wrong variable, on which its variable depends."""
+        """Tell whether a problem follows from a wrong variable.
+
+        This is so if the problem's variable depends on a variable that another problem reports as wrong.
+        """
         if not self._wrong:
             return False
         if any(name in self._wrong for name in COMPARED.get(problem.code, ())):

@@ -1,4 +1,4 @@
-"""Folders that systemd units hide from services: home directories, and /tmp, of which each service has its own."""
+"""Folders that systemd units hide from services: home directories and the host's /tmp."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ OPENED = ("BindPaths", "BindReadOnlyPaths")
 
 
 def hidden(path: str, services: Sequence[Mapping[Any, Any]]) -> str | None:
-    """Return the folder that a unit hides from its service and that contains `path`, as "/home (ProtectHome)".
+    """Return the folder around `path` that a systemd unit hides from its service, such as "/home (ProtectHome)".
 
-    Return None if the service sees the path. `services` are the [Service] sections of drop-ins. ReadWritePaths does not
-    open a home directory (systemd.exec(5), ProtectHome).
+    Return None if the service can see the path. `services` are the [Service] sections of the unit's drop-ins.
     """
     folder = below(path, *UNSEEN)
     if not folder:

@@ -71,9 +71,10 @@ KEYSTORE_FORM_FENCING = KEYSTORE_FORM.variant(
 
 
 def forms(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each keystore that is not PEM and has no password.
+    """Yield a problem for each keystore that is neither PEM nor has a password.
 
-    Also yield one for each keystore or truststore that must be PEM, because its reader supports nothing else.
+    Also yield a problem for each keystore or truststore that is not PEM, if the process that reads it supports only
+    PEM.
     """
     for broker in model.brokers:
         for item in broker.encrypted:
@@ -181,9 +182,10 @@ CLIENTS_TRUSTED = ProblemKind(
 
 
 def authorities(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each CA that signs or is trusted, but is not declared or not distinct.
+    """Yield a problem for each CA that signs or is trusted, but is not declared or not distinct from another CA.
 
-    Also yield one if no CA is declared or trusted, and if the CA of clients is trusted where it must not be.
+    Also yield a problem if no CA is declared or trusted, or if infra_trusted (CAs of servers) contains the CA of
+    clients.
     """
     for machine in model.functional:
         known = [str(entry.get("name")) for entry in machine.inputs.entries("pki_authorities")]
@@ -246,7 +248,7 @@ OAUTHBEARER_URL_DENIED = OAUTHBEARER_URL.variant(
 def token_urls(model: Model) -> Iterator[Problem]:
     """Yield a problem for each URL of OAuth tokens or keys that is not in kafka_oauthbearer_allowed_urls.
 
-    Kafka does not start with such a URL. Also yield one for each invalid URL in that list.
+    Kafka does not start with such a URL. Also yield a problem for each invalid URL in kafka_oauthbearer_allowed_urls.
     """
     for broker in model.brokers:
         allowed = [str(url) for url in broker.inputs.sequence("kafka_oauthbearer_allowed_urls")]
@@ -326,7 +328,7 @@ ZOOKEEPER_QUORUM_DIFFERS = ProblemKind(
 def zookeeper(model: Model) -> Iterator[Problem]:
     """Yield a problem for each ZooKeeper server without a port for clients.
 
-    Also yield one if only some servers use TLS between servers.
+    Also yield a problem if only some ZooKeeper servers use TLS between servers.
     """
     by_value: dict[bool, list[ZooKeeperServer]] = {}
     for server in model.servers:

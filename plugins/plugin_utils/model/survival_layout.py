@@ -10,7 +10,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas i
 
 
 def layout_of(model: Model) -> Layout:
-    """Return the ZooKeeper servers and brokers as a Layout; the model must have no problems."""
+    """Return the ZooKeeper servers and brokers of a model as a Layout.
+
+    Call this only for a model without problems: wrong values are not handled.
+    """
     servers = []
     for server in model.servers:
         groups = {number: whole(name) for name, ids in server.groups.items() for number in ids}
@@ -34,13 +37,13 @@ def layout_of(model: Model) -> Layout:
 
 
 def connected_servers(model: Model, broker: Broker) -> frozenset[str]:
-    """Return the names of the declared ZooKeeper servers that are in a broker's zookeeper.connect."""
+    """Return the names of the declared ZooKeeper servers to which a broker connects (zookeeper.connect)."""
     places = connect_places(model)
     return frozenset(places[entry] for entry in broker.zookeeper_connect if entry in places)
 
 
 def connect_places(model: Model) -> dict[str, str]:
-    """Return {"address:port": name of the ZooKeeper server} for every port for clients."""
+    """Return {"address:port" of each client port of ZooKeeper: name of the ZooKeeper server}."""
     return {
         f"{address}:{port}": server.name
         for server in model.servers
@@ -50,9 +53,9 @@ def connect_places(model: Model) -> dict[str, str]:
 
 
 def most_replicas(model: Model, factor: int) -> int | None:
-    """Return the largest number of replicas of one partition that Kafka places in one datacenter.
+    """Return the largest number of replicas of one partition that Kafka may place in the same datacenter.
 
-    Return None if Kafka would not create a topic with this replication factor.
+    `factor` is the replication factor. Return None if Kafka would not create a topic with it.
     """
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     try:
@@ -64,9 +67,10 @@ def most_replicas(model: Model, factor: int) -> int | None:
 
 
 def most_in_one_rack(model: Model, factor: int) -> int | None:
-    """Return the largest number of replicas of one partition that Kafka places in one rack.
+    """Return the largest number of replicas of one partition that Kafka may place in the same rack.
 
-    Return None if a broker has no rack, if there is only one rack, or if Kafka would not create the topic.
+    `factor` is the replication factor. Return None if a broker has no rack, if there is only one rack, or if Kafka
+    would not create a topic with this factor.
     """
     racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
     if len(set(racks.values())) < 2 or None in racks.values():

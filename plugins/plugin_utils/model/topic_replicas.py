@@ -1,4 +1,4 @@
-"""Checks the replicas of topics whose replication differs from that of the cluster (replication.py).
+"""Checks the replicas of topics whose replication settings differ from those of the cluster.
 
 Also checks kafka_restart_margin and kafka_restart_accepts, which depend on the replicas of topics.
 """
@@ -222,9 +222,9 @@ RESTART_MARGIN_TOPIC = RESTART_MARGIN.variant(
 
 
 def restart_margin(model: Model) -> Iterator[Problem]:
-    """Yield a problem if kafka_restart_margin requires more in-sync replicas than remain when a broker restarts.
+    """Yield a problem if kafka_restart_margin requires more in-sync replicas than remain while a broker restarts.
 
-    No broker would ever be restarted then.
+    With such a margin, no broker would ever be restarted.
     """
     margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
     if not margin or margin < 1:
@@ -260,9 +260,9 @@ RESTART_ACCEPTS_TYPO = RESTART_ACCEPTS.variant(advice="did you mean {near}?")
 
 
 def restart_accepts(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each name in kafka_restart_accepts that matches no declared topic.
+    """Yield a warning for each entry of kafka_restart_accepts that matches no declared topic.
 
-    The names are those of topics whose writes may stop during a restart.
+    kafka_restart_accepts lists topics whose writes may stop during a restart.
     """
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():

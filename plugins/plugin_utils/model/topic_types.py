@@ -25,7 +25,7 @@ DEFAULTS = "kafka_topic_defaults"
 
 @dataclass(frozen=True)
 class InSyncSetting:
-    """The place in the inventory that decides how many in-sync replicas a topic requires."""
+    """The place in the inventory that decides how many in-sync replicas a topic requires for a write."""
 
     place: str
     value: Any
@@ -53,27 +53,27 @@ class Topic:
 
     @cached_property
     def variable(self) -> str:
-        """The topic's place in the inventory for messages, as kafka_topics[orders]."""
+        """The topic's place in the inventory for messages, such as kafka_topics[orders]."""
         return f"kafka_topics[{self.name}]"
 
     @cached_property
     def managed(self) -> bool:
-        """True unless `manage` is false: then other software creates and changes the topic."""
+        """False if `manage` is false, i.e. other software creates and changes the topic; else True."""
         return switch(self.entry.get("manage")) is not False
 
     @cached_property
     def present(self) -> bool:
-        """True if the topic is managed and its state is not absent."""
+        """True if this project creates the topic: it is managed, and its state is not absent."""
         return self.managed and self.entry.get("state") != "absent"
 
     def get(self, key: str) -> Any:
-        """Return the value of a key, as partitions, of the topic, or else of kafka_topic_defaults."""
+        """Return the value of `key`, such as partitions, from the topic or else from kafka_topic_defaults."""
         return value_of(self.entry, self.defaults, key)
 
     def place(self, key: str) -> str:
-        """Return where a key, as partitions, is set: in kafka_topic_defaults or in the topic.
+        """Return the place in the inventory that sets `key` (such as partitions): kafka_topic_defaults or the topic.
 
-        Return the place in the topic if the key is set nowhere.
+        If neither sets the key, return the topic's place.
         """
         if self.entry.get(key) is None and self.defaults.get(key) is not None:
             return f"{DEFAULTS}.{key}"
@@ -87,7 +87,7 @@ class Topic:
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """The topic properties {name: value} as the inventory has them, as 7d."""
+        """The topic properties {name: value} as the inventory has them, for example "7d" for a duration."""
         return config_of(self.entry, self.defaults)
 
     @cached_property
@@ -100,9 +100,9 @@ class Topic:
         return whole(self.config.get(name))
 
     def property_place(self, name: str) -> str:
-        """Return where a topic property is set in the inventory, as kafka_topics[orders].config[retention.ms].
+        """Return the place that sets a topic property, such as kafka_topics[orders].config[retention.ms].
 
-        For a property that a profile sets, return where the profile is named.
+        If a profile sets the property, return the place that names the profile.
         """
         if name in map(str, mapping(self.entry.get("config"))):
             return f"{self.variable}.config[{name}]"
@@ -115,12 +115,13 @@ class Topic:
     def own_place(self, place: str) -> str:
         """Return the place to report for a mistake that concerns only this topic.
 
-        This is `place` if it is inside the topic, else (the value is set in kafka_topic_defaults) the topic itself.
+        Return `place` if it is inside the topic. Otherwise kafka_topic_defaults sets the value: return the topic
+        itself.
         """
         return place if place.startswith(self.variable) else self.variable
 
     def own_property(self, name: str, other: str) -> str:
-        """Return the one of two contradicting properties that the topic itself sets.
+        """Return which of two contradicting topic properties to report: the property that the topic itself sets.
 
         Return `name` if the topic sets both or neither.
         """
@@ -129,14 +130,14 @@ class Topic:
 
     @cached_property
     def least_in_sync(self) -> int | None:
-        """The topic's min.insync.replicas, or the cluster's if the topic has none."""
+        """The min.insync.replicas of the topic, or of the cluster if the topic sets none."""
         return self.number(MIN_ISRS[0]) if MIN_ISRS[0] in self.config else self.cluster[1]
 
     @cached_property
     def in_sync_setting(self) -> InSyncSetting:
-        """The place in the inventory to correct if the topic has too many or too few in-sync replicas.
+        """The place in the inventory to correct if the topic requires too many or too few in-sync replicas.
 
-        This is that of min.insync.replicas, unless the number follows from the replication factor.
+        This is the place of min.insync.replicas, or of the profile or replication factor from which the number follows.
         """
         name = MIN_ISRS[0]
         if name in self.config and self.get("replication_factor") is None and self._in_sync_of_profile():
@@ -157,14 +158,17 @@ class Topic:
 
     @cached_property
     def policy(self) -> set[str]:
-        """The set of policies in cleanup.policy, as {"compact", "delete"}."""
+        """The set of policies in cleanup.policy, such as {"compact", "delete"}."""
         value = self.config.get("cleanup.policy", "delete")
         items = value if isinstance(value, (list, tuple)) else str(value).split(",")
         return {str(item).strip() for item in items}
 
 
 def topics_of(model: Model) -> list[Topic]:
-    """Return the entries of kafka_topics of the first broker, from which the playbook takes them, as Topic objects."""
+    """Return the entries of kafka_topics as Topic objects.
+
+    The playbook resources.yml reads kafka_topics of the first broker, and so does this function.
+    """
     if not model.brokers:
         return []
     first = model.brokers[0]
@@ -174,7 +178,7 @@ def topics_of(model: Model) -> list[Topic]:
 
 
 def distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield each problem once.
+    """Yield the problems without repetitions.
 
     A wrong value in kafka_topic_defaults is otherwise reported for every topic that uses it.
     """

@@ -70,7 +70,10 @@ TOPIC_UNDERSCORE = ProblemKind(
 
 
 def topic_names(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each topic name that Kafka rejects, that is declared twice, or that other software uses."""
+    """Yield a problem for each topic name that Kafka rejects, that is declared twice, or that other software uses.
+
+    Also yield a problem for each topic of Kafka Connect's state that has the wrong cleanup.policy or partitions.
+    """
     hosts, seen, metrics = names(model.brokers), set[str](), dict[str, str]()
     for topic in topics_of(model):
         name, variable = topic.name, topic.variable
@@ -250,7 +253,11 @@ LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each topic with settings that contradict each other, or that is deleted with its records."""
+    """Yield a problem for each topic with settings that contradict each other.
+
+    Also yield a problem for each topic with state absent but without allow_delete, because it is deleted with its
+    records.
+    """
     hosts = names(model.brokers)
     for topic in topics_of(model):
         if topic.entry.get("state") == "absent" and not topic.managed:

@@ -20,7 +20,7 @@ DATACENTER_TYPO = ProblemKind(
 
 
 def declared(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host without a datacenter, or with one whose name looks like a typo of another."""
+    """Yield a problem for each host without a datacenter, or whose datacenter looks like a typo of another name."""
     for machine in model.cluster:
         if not (machine.datacenter or "").strip():
             yield machine.report(DATACENTER_MISSING, "datacenter")
@@ -40,7 +40,7 @@ DATACENTER_GROUP = ProblemKind(
 
 
 def datacenter_groups(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each host in a group named like a datacenter that is not its `datacenter`."""
+    """Yield a problem for each host in a group named like a datacenter, if the host's `datacenter` is another."""
     known = datacenters(model.functional)
     for name in known:
         for machine in model.functional:
@@ -65,15 +65,15 @@ DATACENTER_WITHOUT_ZOOKEEPER = ProblemKind(
 
 
 def required_datacenters(layout: str) -> str:
-    """Return how many datacenters a layout requires, as "2 datacenters with brokers and one witness"."""
+    """Return the datacenters that a layout requires as a text: "2 datacenters with brokers and one witness"."""
     brokers, witnesses = LAYOUTS[layout]
     return f"{brokers} datacenter{'' if brokers == 1 else 's'} with brokers{' and one witness' if witnesses else ''}"
 
 
 def layout(model: Model) -> Iterator[Problem]:
-    """Yield a problem if the number of datacenters does not fit `layout`.
+    """Yield a problem if the number of datacenters does not fit the variable `layout`.
 
-    Also yield one for each datacenter with brokers, but without ZooKeeper servers.
+    Also yield a problem for each datacenter with brokers, but without ZooKeeper servers.
     """
     brokers, servers = datacenters(model.brokers), datacenters(model.servers)
     if not (brokers and servers):
@@ -97,9 +97,9 @@ def layout(model: Model) -> Iterator[Problem]:
 
 
 def odd_racks(model: Model) -> list[Broker]:
-    """Return the brokers whose kafka_rack is not their datacenter, if most other brokers there have it as their rack.
+    """Return the brokers whose kafka_rack differs from the name of their datacenter, unlike most brokers there.
 
-    Only in stretched layouts; otherwise the list is empty.
+    Most brokers of the datacenter use its name as kafka_rack. Return [] unless the layout is stretched.
     """
     odd_ones = []
     for name, members in datacenters(model.brokers).items() if model.layout in STRETCHED else ():
@@ -109,9 +109,9 @@ def odd_racks(model: Model) -> list[Broker]:
 
 
 def of_uneven_racks(model: Model, factor: int, least: int) -> bool:
-    """Tell whether the different sizes of racks are the only reason why a datacenter may not get every record.
+    """Tell whether only the different sizes of racks prevent that every record is in each datacenter.
 
-    This applies to the layout stretch2; `factor` is the replication factor, `least` is min.insync.replicas.
+    Return False for layouts other than stretch2. `factor` is the replication factor, `least` is min.insync.replicas.
     """
     sizes = Counter(broker.kafka_rack for broker in model.brokers if broker.kafka_rack)
     return model.layout == "stretch2" and len(set(sizes.values())) > 1 and least > -(-factor // 2)
@@ -226,7 +226,7 @@ RACK_GROUP = ProblemKind(
 def rack_groups(model: Model) -> Iterator[Problem]:
     """Yield a problem for each host in several rack_* groups, or with another rack than the hosts of its group.
 
-    If several groups set the rack, Ansible silently uses the one that is last by name.
+    If several groups set the rack, Ansible silently uses the value of the group whose name sorts last.
     """
     groups = {name: set(members) for name, members in model.all_groups.items() if name.startswith("rack_")}
     for machine in model.functional:
@@ -250,7 +250,7 @@ RACK_SAME = ProblemKind(
 
 
 def rack_names(model: Model) -> Iterator[Problem]:
-    """Yield a problem for several rack_* groups with the same rack name, which would be one failure domain."""
+    """Yield a problem if several rack_* groups set the same rack name: Kafka would treat them as one failure domain."""
     groups_of: dict[tuple[str | None, str], list[str]] = {}
     for group, members in model.all_groups.items():
         racks = {(machine.datacenter, machine.rack) for host in members if (machine := model.machines.get(host))}
@@ -275,7 +275,7 @@ RACK_TYPO = ProblemKind(
 
 
 def rack_typos(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each rack with only one host whose name looks like a typo of a larger rack."""
+    """Yield a problem for each rack of a single host whose name looks like a typo of a larger rack's name."""
     racked = [machine for machine in model.functional if machine.rack is not None]
     by_datacenter = {name: {str(machine.rack) for machine in members} for name, members in datacenters(racked).items()}
     counts = Counter(str(machine.rack) for machine in racked)

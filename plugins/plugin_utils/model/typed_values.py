@@ -15,7 +15,7 @@ KINDS = {bool: "true or false", str: "text", dict: "a mapping", list: "a list", 
 
 
 class Fault(NamedTuple):
-    """A value that cannot be converted to its declared type."""
+    """A value that does not have its declared type, and the message about it."""
 
     place: str
     value: Any
@@ -26,13 +26,13 @@ class Fault(NamedTuple):
 
 
 def kind(option: Option) -> str:
-    """Return the type that an argument spec declares, as "int" or "list"; "str" for a path, and without a type."""
+    """Return the type that an argument spec declares, such as "int"; "str" for a path, or if no type is declared."""
     declared = str(option.get("type") or "str")
     return "str" if declared == "path" else declared
 
 
 def kind_of(value: Any) -> str:
-    """Return a description of the type of a value for a message, as "a list"."""
+    """Return the type of a value as a text for messages, such as "a list"."""
     return next((word for known, word in KINDS.items() if isinstance(value, known)), "a number")
 
 
@@ -54,11 +54,12 @@ def _entry(place: str, number: int, item: Any) -> str:
 
 
 def checked(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
-    """Return (value converted to its declared type, faults).
+    """Return (value converted to the type that `option` declares, faults).
 
-    If a conversion is not possible, a single value is returned unchanged, and None for a list or mapping. `option` is
-    the argument spec, `place` the variable for messages. A single text instead of a list is converted to a list, so
-    that no other problem follows. Faults do not show values that may contain a secret.
+    `option` is the argument spec, `place` the variable for messages. If a scalar cannot be converted, return it
+    unchanged.
+    Return None instead of a value that should be a dict. A text where a list is declared becomes a list, so that no
+    other problem follows. Faults do not contain values that may be secret.
     """
     declared = kind(option)
     if value is None:
@@ -111,7 +112,7 @@ def _mapping(place: str, value: Mapping[Any, Any], option: Option) -> tuple[Mapp
 
 
 class Typed:
-    """Converts the values of all hosts; a value that several hosts share is converted once."""
+    """Converts the values of all hosts to their declared types; a value that several hosts share is converted once."""
 
     def __init__(self, options: Mapping[str, Option]) -> None:
         """Use `options`, the argument specs of all variables as {variable: spec}."""
@@ -119,9 +120,9 @@ class Typed:
         self._known: dict[tuple[str, int], tuple[Any, Any, list[Fault]]] = {}
 
     def of(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-        """Return ({variable: converted value} of a host, faults).
+        """Return ({variable: converted value}, faults) for `values`, the variables of one host.
 
-        A value that cannot be converted is left out, or kept as it is if it is a single value.
+        A scalar that cannot be converted is kept unchanged; any other such value is left out.
         """
         converted: dict[str, Any] = {}
         faults: list[Fault] = []

@@ -9,9 +9,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 
 
 def typo_of(name: str, known: Collection[str]) -> str | None:
-    """Return the name in `known` of which `name` is probably a typo, else None.
+    """Return the name in `known` of which `name` is probably a typo; None if there is no such name.
 
-    Names that differ in a number or in the number of words are not typos of each other.
+    Names that differ in a number or in the number of words do not count as typos of each other.
     """
     near = nearest(name, known)
     words, near_words = (re.findall(r"\d+|[a-z]+", text.lower()) for text in (name, near or ""))

@@ -44,7 +44,7 @@ STOP_TIMEOUT_SHORT = ProblemKind(
 def timeouts(model: Model) -> Iterator[Problem]:
     """Yield a problem for each stop or restart timeout below 1 second.
 
-    Also yield a warning if it is too short for a broker to move its leaders.
+    Also yield a warning if a broker's timeout is too short for the broker to hand over its leaders.
     """
     for machine in model.functional:
         for function in model.functions_of(machine):
@@ -81,9 +81,9 @@ LOG_LEVEL_TYPO = LOG_LEVEL.variant(advice="did you mean {near}?")
 
 
 def log_levels(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each unknown log level in *_log_levels.
+    """Yield a problem for each unknown log level in a variable *_log_levels.
 
-    The products would use INFO instead, or log everything, without an error.
+    The service would silently use INFO instead, or log everything.
     """
     for machine in model.functional:
         for function in model.functions_of(machine):
@@ -103,7 +103,7 @@ UNIT_SECRET = ProblemKind(
 
 
 def secrets(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each secret in a drop-in of a systemd unit, which every user of the host can read."""
+    """Yield a problem for each secret in a drop-in of a systemd unit: every user of the host can read drop-ins."""
     for machine in model.functional:
         for name, settings in overrides(machine):
             for place, text in _settings(settings):

@@ -1,4 +1,4 @@
-"""Reads values of inventories, where numbers may be text, and where lists and dicts may be of another type."""
+"""Reads values of inventories: a number may be written as text, and a list or dict may have the wrong type."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def whole(value: Any) -> int | None:
 
 
 def seconds(value: Any) -> str | None:
-    """Return a number of milliseconds as a duration in seconds, as "7d", if it was probably written in seconds.
+    """Return a number that was probably written in seconds instead of milliseconds as a duration, such as "7d".
 
-    Else return None. Such a number is less than an hour as milliseconds, a whole number of hours as seconds, and not a
-    whole number of minutes as milliseconds.
+    Return None for other values. As seconds, such a number is a whole number of hours. As milliseconds, it is below an
+    hour and no whole number of minutes.
     """
     number = whole(value)
     if number is None or not 0 < number < 3_600_000 or number % 3600 or not number % 60_000:
@@ -43,9 +43,10 @@ def tiny(value: Any) -> bool:
 
 
 def in_seconds(name: str, number: int | None, default: Any) -> bool:
-    """Tell whether the number of a property in milliseconds was probably written in seconds.
+    """Tell whether the value of a property in milliseconds was probably written in seconds.
 
-    This is so if the number in seconds is near the property's default.
+    `name` is the property, `number` its value, `default` its default in milliseconds. Return True if `number`, read as
+    seconds, is near the default.
     """
     plain = name.endswith(".ms") and number is not None and number % 60_000 != 0
     return (
@@ -100,7 +101,7 @@ def below(path: str, *folders: str) -> str | None:
 
 
 def members(value: Any) -> list[int | None]:
-    """Return the server ids in a ZooKeeper group, a list or a text like 1:2:3; None for an invalid id."""
+    """Return the server ids of a ZooKeeper group, which is a list or a text such as 1:2:3; None for each invalid id."""
     items = str(value).split(":") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
     return [whole(item) for item in items]
 
@@ -111,7 +112,7 @@ def as_written(settings: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def holders(pairs: Iterator[tuple[Any, str]]) -> dict[Any, list[str]]:
-    """Return {value: places} of the values that are in several places; `pairs` are (value, place)."""
+    """Return {value: its places} of the values that occur in several places; `pairs` are (value, place)."""
     places_of: dict[Any, list[str]] = {}
     for value, place in pairs:
         places_of.setdefault(value, []).append(place)
@@ -152,7 +153,7 @@ class Inputs:
         return whole(self.get(name))
 
     def text(self, name: str) -> str | None:
-        """Return a variable as text; None if it is neither set nor has a default."""
+        """Return a variable as text; None if it is not set and has no default."""
         value = self.get(name)
         return None if value is None else str(value)
 

@@ -75,10 +75,10 @@ VARIABLE_SUSPECT = ProblemKind(
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each variable that begins like a role's, but is not an input of the role.
+    """Yield a problem for each variable that begins like the inputs of a role, but is not an input of the role.
 
-    Also yield one for each that looks like a typo of a known variable. preflight/unused_variables.py then drops the
-    problems of variables that a template of the site uses.
+    Also yield a problem for each variable that looks like a typo of a known variable. preflight/unused_variables.py
+    later drops the problems of variables that a template of the site uses.
     """
     everywhere, meant = project_variables() | OF_PLAYBOOKS, cache(partial(_meant, model, *_parted(model)))
     for host, own_names in model.names.items():
@@ -216,9 +216,9 @@ LIST_REPLACED = ProblemKind(
 
 
 def lists(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each list that a site sets and that so loses the site's additional entries.
+    """Yield a problem for each list that a site sets and that thereby loses the additional entries of the site.
 
-    Additional entries, as in site_listeners, are added only to the default of the list, as kafka_listeners.
+    Additional entries, such as those in site_listeners, are added only to the default of a list, here kafka_listeners.
     """
     for machine in model.functional:
         for additional, name in BESIDES.items():
