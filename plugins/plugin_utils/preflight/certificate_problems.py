@@ -24,10 +24,10 @@ CERTIFICATE_FOLDER = ProblemKind("CERTIFICATE_FOLDER", "cannot be read: {error}"
 
 
 def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield the problems of the certificates that an inventory declares; reads the files, writes nothing.
+    """Yield the problems of the certificates that an inventory declares; existing files are read, nothing is written.
 
-    A certificate that an outside CA has not signed yet is only a warning: the run that writes the request must be
-    allowed.
+    A certificate that an outside CA has not signed yet is only a warning: the run must be able to write the signing
+    request that the CA needs.
     """
     options, previous, unsigned = argument_spec("pki"), None, list[Problem]()
     for host in model.function_hosts:

@@ -1,4 +1,7 @@
-"""Attributes a wrong number of datacenters to the group that repeats another group's datacenter."""
+"""Finds the group that sets a wrong datacenter, if a cluster has the wrong number of datacenters.
+
+Such a group repeats the datacenter of another group.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ LAYOUT_DATACENTERS_NAME = LAYOUT_DATACENTERS_GROUP.variant(advice="did you mean 
 
 
 def with_repeating_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem LAYOUT_DATACENTERS moved to the group that repeats the datacenter of another group.
+    """Return the problem LAYOUT_DATACENTERS, changed to name the group that repeats another group's datacenter.
 
-    Returns `problem` unchanged if it has another code, or if there is not exactly one such group.
+    Return `problem` unchanged if it has another code, or if there is not exactly one such group.
     """
     if problem.code != LAYOUT_DATACENTERS.code:
         return problem

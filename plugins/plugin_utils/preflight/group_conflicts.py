@@ -1,4 +1,4 @@
-"""Finds lists and dicts that two groups of a host set: one overrides the other, whose entries are lost."""
+"""Finds lists and dicts that two groups of a host set: Ansible uses only one, and the entries of the other are lost."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 def conflicts(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each list or dict of a group of which entries are lost, since another value overrides it.
+    """Yield a problem for each list or dict of a group whose entries are lost because another value overrides it.
 
-    The other value is that of another group or of a host.
+    The overriding value belongs to another group or to a host.
     """
     values = {
         group: {

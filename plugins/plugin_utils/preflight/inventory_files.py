@@ -23,7 +23,7 @@ SET_BY_PLUGIN = f"function_{KINDS[0]}"
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """A file of variables that Ansible does not read, with its problem and the variables that it would set."""
+    """A file of variables that Ansible does not read: the problem to report, and the variables in the file."""
 
     problem: Problem
     names: frozenset[str]
@@ -42,9 +42,10 @@ FILE_UNREAD_SUFFIX = FILE_UNREAD.variant(
 
 
 def unread_files(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Iterator[UnreadFile]:
-    """Yield the files of variables that Ansible does not read, and variables that two files of one owner set.
+    """Yield the files of variables that Ansible does not read, each with the problem to report.
 
-    `raw` is {host: its variables as written}, `groups` are the names of all groups.
+    Also yield files of the same group or host that set the same variable. `raw` is {host: its variables before
+    templating}, `groups` are the names of all groups.
     """
     for folder in sorted({str(values["inventory_dir"]) for values in raw.values() if values.get("inventory_dir")}):
         for kind, known, owner in (("group_vars", groups, "group"), ("host_vars", [*raw, "localhost"], "host")):
@@ -176,9 +177,9 @@ INVENTORY_FAMILY = ProblemKind(
 
 
 def several_inventories(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return a problem if the hosts come from several inventories (-i named a folder above them), else None.
+    """Return a problem if `hosts` come from several inventories, because -i named a folder above them; else None.
 
-    `raw` is {host: its variables as written}.
+    `raw` is {host: its variables before templating}.
     """
     sites = sorted({str(raw[host].get("inventory_dir") or "") for host in hosts})
     sites = [folder for folder in sites if len(sites) > 1 and _is_site(Path(folder))]
@@ -203,9 +204,9 @@ WIRING_MISSING = ProblemKind(
 
 
 def missing_plugin(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
-    """Return a problem if some of these hosts were not read with the inventory plugin millrace.kafka.site, else None.
+    """Return a problem if a host was not read with the inventory plugin millrace.kafka.site; else None.
 
-    `raw` is {host: its variables as written}.
+    `raw` is {host: its variables before templating}, `hosts` are the hosts to check.
     """
     without = tuple(host for host in hosts if SET_BY_PLUGIN not in raw[host])
     return WIRING_MISSING.problem(without, "") if without else None

@@ -25,10 +25,11 @@ Answers = tuple[list[str], list[list[str]], str]
 
 @cache
 def checked(wheel: str, modified: int, configurations: str) -> Answers:
-    """Return the answers of a wheel for some configurations; see Answers.
+    """Run the configuration check in a wheel, and return (names of its jobs, problems, error).
 
-    `configurations` is JSON: [[job, configuration], ...]. `modified`, the time of the wheel's last change in ns, makes
-    the cache forget the answers of an older wheel.
+    `configurations` is JSON: [[job, configuration], ...]. The problems are one list of texts per configuration. `error`
+    is "" or the reason why the wheel could not be run. `modified` is the time of the wheel's last change in ns: results
+    are cached, and a changed wheel is run again.
     """
     done = subprocess.run(
         [sys.executable, "-c", "import json, sys; from millrace_jobs.config import JOBS, problems; "
@@ -63,9 +64,9 @@ JOB_UNKNOWN_TYPO = JOB_UNKNOWN.variant(advice="did you mean {near}?")
 
 
 def job_problems(model: Model) -> Iterator[Problem]:
-    """Yield the problems in the configurations of Spark jobs, as the wheel of the jobs reports them.
+    """Yield the problems that the wheel of the jobs finds in the configurations of Spark jobs.
 
-    A job without a configuration is skipped: the validation of role inputs reports it.
+    A job without a configuration is skipped, because the validation of role inputs reports it.
     """
     for node in model.spark_nodes:
         wheel = node.inputs.values.get(WHEEL)

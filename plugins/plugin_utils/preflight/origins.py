@@ -1,4 +1,4 @@
-"""Finds the group that sets the wrong value of a problem, since the value is corrected there for all hosts."""
+"""Finds the group that sets the wrong value of a problem, since a correction there is valid for all hosts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ GROUP_PROBLEMS = re.compile(r"GROUP_(RIVALS|SHADOWED)|DICT_REPLACED|DATACENTER_G
 
 
 def with_group(problem: Problem, reader: Reader, model: Model) -> Problem:
-    """Return a problem with `group` set to the group that sets the wrong value, if it is the same for all its hosts."""
+    """Return a problem with its attribute `group` set to the group that sets the wrong value.
+
+    Return `problem` unchanged if no group, or not the same group for all hosts of the problem, sets the value.
+    """
     if not problem.hosts or GROUP_PROBLEMS.fullmatch(problem.code):
         return problem
     groups = {_group(host, base(problem.variable), reader, model) for host in problem.hosts}

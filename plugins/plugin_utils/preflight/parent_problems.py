@@ -1,4 +1,4 @@
-"""Finds problems that are part of a larger problem, and the site variable behind an entry of a role input."""
+"""Finds problems that are part of a larger problem, and the site variable that sets an entry of a role input."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ KEYED = re.compile(r"(\w+)\[([^]]*)\](.*)")
 
 
 def is_part_of_another(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
-    """Tell whether another problem in `found` includes this problem, so that it needs no report.
+    """Tell whether another problem in `found` covers this problem, so that preflight does not report it.
 
-    The larger problem may be one of a job's connection, an address, a CA, a site variable or a whole entry.
+    For example, a problem of one key of a job's connection is covered by a problem of the whole connection.
     """
     key = problem.details.get("key", "")
     if problem.code == "JOB_CONFIG" and key.startswith("kafka."):
@@ -76,14 +76,14 @@ def is_part_of_another(problem: Problem, found: Sequence[Problem], model: Model)
 
 
 def has_wrong_type(problem: Problem) -> bool:
-    """Tell whether a problem is that a value has the wrong type for its argument spec, or for a filter that uses it."""
+    """Tell whether a problem reports a value of the wrong type for an argument spec or a filter."""
     return problem.details.get("failure") == "type"
 
 
 def failed_on_refused_entry(problem: Problem, found: Iterable[Problem], standing: Standing) -> bool:
-    """Tell whether a filter failed on an entry that the argument spec rejects, which is reported itself.
+    """Tell whether a problem reports a filter that failed only because the argument spec rejects one of its entries.
 
-    `found` are all problems, `standing` knows which variables a variable uses.
+    The rejected entry is reported itself. `found` are all problems, `standing` knows which variables a variable uses.
     """
     if problem.code != NOT_COMPUTED.code or not problem.details.get("plugin"):
         return False
@@ -94,9 +94,9 @@ def failed_on_refused_entry(problem: Problem, found: Iterable[Problem], standing
 
 
 def at_site_variable(problem: Problem, model: Model) -> Problem:
-    """Return a problem of an entry in a role input, moved to the site variable that contains the entry.
+    """Return a problem that names the site variable instead of the role input, if the entry comes from a site variable.
 
-    Returns the problem unchanged if the entry does not come from a site variable.
+    Return `problem` unchanged if the entry does not come from a site variable.
     """
     if problem.code == CERTIFICATE_DUPLICATE.code and (place := _duplicate_place(problem, model)):
         return replace(problem, variable=place)

@@ -38,8 +38,8 @@ OPTION_SECRET_VAULT = OPTION_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
 def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield a problem for each secret that a file of the inventory contains in plain text.
 
-    A template is no secret: the variable that it uses is checked instead. In production the problem is an error, in a
-    lab a warning.
+    A value that is a template is skipped: the variable in the template is checked instead. The problem is an error in
+    production, a warning in a lab.
     """
     for host, values in model.hosts.items():
         raw, production = reader.raw(host), values.get("site_environment") != "lab"
@@ -74,9 +74,9 @@ def _vault_file(raw: Mapping[str, Any]) -> str | None:
 
 
 def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each drop-in of a unit and each Java option whose value comes from the vault.
+    """Yield a problem for each drop-in of a unit and each Java option whose value comes from the variable `vault`.
 
-    Places that the rules of the model already report are skipped.
+    Values that rules of the model already report are skipped.
     """
     standing = Standing(reader.raw)
     found = [

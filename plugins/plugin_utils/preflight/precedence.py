@@ -1,4 +1,4 @@
-"""Finds group values that another group overrides on some hosts, and dicts that replace a default dict."""
+"""Finds group values that another group overrides on some hosts, and dicts that replace a dict of the project."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ORDER = "ansible_group_priority"
 
 
 def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each value of a group that a larger group overrides on some hosts.
+    """Yield a problem for each value of a group that a group with more hosts overrides on some hosts.
 
-    The override is intended, and no problem, if the overriding group is inside the other group, or has a higher
+    Such an override is intended, and no problem, if the overriding group is a child of the other group or has a higher
     priority.
     """
     members = {name: frozenset(hosts) for name, hosts in model.all_groups.items()}
@@ -153,7 +153,7 @@ DEFAULTS_REPLACED_SINGLE = DEFAULTS_REPLACED.variant(advice="set {variables} ins
 
 
 def replaced_defaults(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each dict of the project that a site replaces without all of its keys."""
+    """Yield a problem for each dict of the project that a site replaces by a dict without some of the keys."""
     for host in model.function_hosts:
         for name, default in _dicts_read_by_key().items():
             value = reader.raw(host).get(name)

@@ -67,7 +67,7 @@ SAME_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",
 
 
 def is_explained(problem: Problem, problems: Iterable[Problem]) -> bool:
-    """Tell whether one of `problems` is the reason for `problem`, so that one correction solves both."""
+    """Tell whether one of `problems` is the cause of `problem`, so that correcting the cause solves both."""
     return any(_explains(other, problem) for other in problems)
 
 

@@ -1,4 +1,4 @@
-"""Explains why a template fails and where it is, without the error texts of Python."""
+"""Explains why a template fails and in which file it is, without the error texts of Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IN_FILE = {
 
 
 def file_of(value: Any) -> str | None:
-    """Return the path of the file that sets a value or a part of it; None if it is unknown."""
+    """Return the path of the inventory file that sets a value or a part of it; None if the file is unknown."""
     if path := written_in(value):
         return path
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
@@ -46,7 +46,7 @@ def file_of(value: Any) -> str | None:
 
 
 def explain(problem: Problem, standing: Standing) -> Problem:
-    """Return a problem NOT_COMPUTED with the reason why its template fails, and with the site's file in the advice.
+    """Return the problem NOT_COMPUTED with the reason why the template fails, and with the site's file in the advice.
 
     A problem with another code is returned unchanged. `standing` knows the variables of each host and what they use.
     """

@@ -1,4 +1,4 @@
-"""Finds variables that no function of the host reads, and text values that a template takes for true."""
+"""Finds variables that no function of the host reads, and texts such as 'false' that a template treats as true."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ BOOLEAN_TEXT = ProblemKind(
 
 
 def text_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield a problem for each boolean that is a text such as 'false' and that a template of the site takes for true.
+    """Yield a problem for each text such as 'false' in a switch that a template of the site treats as true.
 
-    `raw` is {host: its variables as written}.
+    A switch is a variable of type bool. `raw` is {host: its variables before templating}.
     """
     for host in model.function_hosts:
         for name in sorted(switches() & raw[host].keys()):
@@ -59,7 +59,7 @@ def text_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 
 @cache
 def switches() -> frozenset[str]:
-    """Return the names of all role inputs and site variables whose type is bool."""
+    """Return the names of all switches: the role inputs and site variables whose type is bool."""
     specs = [site_words(), *(argument_spec(role) for role in set(role_of().values()))]
     return frozenset(name for spec in specs for name, option in spec.items() if option.get("type") == "bool")
 
@@ -72,10 +72,10 @@ VARIABLE_UNREAD = ProblemKind(
 
 
 def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield a problem for each role input that is set on hosts which do not have the role.
+    """Yield a problem for each role input that is set on a host without this role.
 
-    If all hosts without the role have the input, it was set for all hosts, and is no problem. `raw` is {host: its
-    variables as written}.
+    An input that all hosts have is no problem, because it is intended for all hosts. `raw` is {host: its variables
+    before templating}.
     """
     for function in functions().values():
         readers = model.groups[function.name]
@@ -98,9 +98,9 @@ def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 def without_used_names(
     problems: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model
 ) -> Iterator[Problem]:
-    """Yield the problems without those of unknown variables that a template of the site uses: these are the site's own.
+    """Yield the problems, except those of unknown variables that a template of the site uses.
 
-    `raw` is {host: its variables as written}.
+    Such variables are the site's own. `raw` is {host: its variables before templating}.
     """
     for problem in problems:
         hosts = problem.hosts if problem.code == VARIABLE_SUSPECT.code else ()
@@ -111,7 +111,8 @@ def without_used_names(
 def role_mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
     """Yield a problem for each dict with the name of a function or role, such as `kafka: {heap: 4g}`.
 
-    Inputs are separate variables (kafka_heap), so nothing reads such a dict. `raw` is {host: its variables as written}.
+    Inputs are separate variables (kafka_heap), so nothing reads such a dict. `raw` is {host: its variables before
+    templating}.
     """
     known = {*functions(), *role_of().values(), *(function.prefix for function in functions().values())}
     known -= site_words().keys()

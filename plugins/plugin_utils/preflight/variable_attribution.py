@@ -1,4 +1,4 @@
-"""Reports a problem of two variables at the variable that the site sets, if the project sets the other."""
+"""Names the right variable in a problem of two contradicting variables: the variable that the site sets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CERTIFICATE_DAYS_RENEW = CERTIFICATE_DAYS.variant(
 
 
 def at_set_variable(problem: Problem, standing: Standing) -> Problem:
-    """Return a problem of two variables at the variable that the site sets, if the project sets the other one.
+    """Return a problem of two contradicting variables, changed to name the variable that the site sets.
 
     Other problems are returned unchanged. `standing` knows the variables of each host.
     """
@@ -50,9 +50,9 @@ def at_set_variable(problem: Problem, standing: Standing) -> Problem:
 
 
 def with_observers(found: Sequence[Problem], standing: Standing, model: Model) -> list[Problem]:
-    """Return the problems, with one of zookeeper_observers in place of those of the groups derived from it.
+    """Return the problems, with wrong sizes of voting groups replaced by a single problem of zookeeper_observers.
 
-    The project derives zookeeper_groups from zookeeper_observers. If the site itself sets zookeeper_groups, the
+    The project computes zookeeper_groups from zookeeper_observers. If the site itself sets zookeeper_groups, the
     problems are returned unchanged. `standing` knows the variables of each host.
     """
     shapes = [problem for problem in found if problem.code in ("ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES")]
