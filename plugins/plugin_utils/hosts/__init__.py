@@ -1,6 +1,6 @@
 """Compares the hosts, as the module host_probe reports them, with the inventory.
 
-There is one Python module per subject. A check reads a machine of the model and the result of its host_probe, and
+Each Python module has one subject. A check reads a Machine of the model and the result of host_probe on this host, and
 yields problems.
 """
 
@@ -53,11 +53,12 @@ def check_hosts(
 ) -> list[Problem]:
     """Return every difference between the probed hosts and the model, as problems.
 
-    `probes` is {host: result of the module host_probe} for the hosts of this run; hosts that --limit excludes are not
-    checked. The other arguments come from the module kafka_cluster: `undeclared` is {broker id: number of replicas} of
-    brokers that are not in the inventory, `offline` are the partitions without a leader, `alone` is {broker id: offline
-    partitions of which that broker was the only in-sync replica}, `registered` are the ids of the brokers that are up.
-    `lost` are the partitions whose records the user gave up (-e lost=...).
+    `probes`: {host: result of the module host_probe}; only these hosts are checked (--limit excludes the others).
+    `undeclared`: {broker id: number of replicas} of the brokers that are not in the inventory.
+    `offline`: partitions without a leader.
+    `alone`: {broker id: partitions without a leader of which this broker was the only in-sync replica}.
+    `lost`: partitions whose records the user gave up (-e lost=...).
+    `registered`: ids of the brokers that are up.
     """
     problems: list[Problem] = []
     older = {host: connections.ports_with_older_rules(model.machines[host], probe) for host, probe in probes.items()}

@@ -1,4 +1,4 @@
-"""Verifies, on the control node, the archives that hosts do not have yet."""
+"""Verifies, on the control node, the archives that some hosts do not have yet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class VerifiedArchives:
         self._results: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return `function(*arguments)`; repeated calls return the first result, or raise the first ArchiveError."""
+        """Return `function(*arguments)`, called only the first time; later calls return or raise the same again.
+
+        Only an ArchiveError is stored and raised again.
+        """
         key = (function, arguments)
         if key not in self._results:
             try:
@@ -37,10 +40,11 @@ class VerifiedArchives:
         return self._results[key]
 
     def path(self, source: str, checksum: str, installed: Collection[str]) -> Path | None:
-        """Return the path of the verified archive `source`; None if this host and all hosts before it have it already.
+        """Return the path of the archive `source` on the control node, after its checksum was verified.
 
-        `checksum` is the declared one, `installed` are the SHA-512 digests of the archives on the host. Raises
-        ArchiveError if the archive or its checksum cannot be read, or if they differ.
+        Return None if this host and all hosts before it have the archive installed. `checksum` is the declared
+        checksum, `installed` are the SHA-512 digests of the archives on the host.
+        Raises ArchiveError if the archive or its checksum cannot be read, or if the archive has another checksum.
         """
         digest = self.once(expected, checksum)
         if digest in installed and (local, (source, digest)) not in self._results:
@@ -50,7 +54,10 @@ class VerifiedArchives:
 
 
 def archives(model: Model, machine: Machine) -> list[str]:
-    """Return the names of a host's inputs that name archives, except wheels, which preflight/job_configs.py checks."""
+    """Return the names of the inputs of a host that name archives.
+
+    Wheels are left out, because preflight/job_configs.py checks them.
+    """
     return [name for name in model.input_names(machine, "archives") if not name.endswith("_wheel")]
 
 

@@ -27,8 +27,8 @@ ZOOKEEPER_SERVERS_CHANGED = ProblemKind(
 def zookeeper_moved(model: Model, broker: Broker, probe: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem if a broker with data would connect to another chroot or another ZooKeeper ensemble.
 
-    The ensemble is another one if none of the servers in the installed server.properties is declared: servers may be
-    added and replaced one by one. `probe` is the result of host_probe.
+    `probe` is the result of host_probe. The ensemble counts as another if none of the servers in the installed
+    server.properties is declared: a site may add and replace single servers.
     """
     installed, _, path = probe["zookeeper_connect"].partition("/")
     if not installed or not any(meta.get("cluster.id") for meta in probe["meta_properties"].values()):

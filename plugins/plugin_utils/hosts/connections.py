@@ -1,4 +1,4 @@
-"""Checks connections: the rules of a host's firewall, and the connections that host_probe tried."""
+"""Checks the firewall rules of a host, and the connections that host_probe tried from the host."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ def _health_checks(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
 
 
 def ports_with_older_rules(machine: Machine, probe: Probe) -> set[str]:
-    """Return the ports, as texts, that the firewall rules of an earlier run may block; this run replaces these rules.
+    """Return the ports, as texts, that the host's present firewall rules may block until this run replaces the rules.
 
-    The set contains `!=` if these rules close all other ports of the host. It is empty if the rules do not change.
+    Return an empty set if this run does not change the rules. The set contains "!=" if the present rules block all
+    ports that they do not name.
     """
     installed_lines = installed(probe["firewall"])
     declared = lines(rules_of(machine), left_alone(machine))
@@ -86,7 +87,8 @@ PEER_UNREACHABLE = ProblemKind(
 def reachable(model: Model, host: str, probe: Probe, older: Mapping[str, set[str]]) -> Iterator[Problem]:
     """Yield a problem for each peer that did not answer a connection from `host`; a refused connection is an answer.
 
-    `older` is {host of this run: its `ports_with_older_rules`}: peers behind such rules are skipped.
+    `older` is {host of this run: the ports that its present firewall rules may block}. Peers at such ports, and peers
+    outside this run, are skipped.
     """
     machine = model.machines[host]
     for peer in peers(model, host):

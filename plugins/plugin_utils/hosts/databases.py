@@ -21,7 +21,7 @@ DATABASE_DATA_VERSION = ProblemKind(
 
 
 def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if PostgreSQL would start empty next to the data of another version.
+    """Yield a problem if PostgreSQL would start with an empty directory beside the data of another version.
 
     This can happen after an upgrade of the operating system. `probe` is the result of host_probe.
     """
@@ -44,7 +44,10 @@ def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[P
 
 
 def memory(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if PostgreSQL and its connections may use more memory than the host has."""
+    """Yield a problem if PostgreSQL and its connections may use more memory than the host has.
+
+    `probe` is the result of host_probe.
+    """
     total = probe["memory"]
     if model.is_in("database", machine) and total and (fault := too_much(machine, total, f"{total / 2**30:.1f} GiB")):
         kind, place, value, details = fault

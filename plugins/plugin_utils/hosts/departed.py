@@ -1,4 +1,4 @@
-"""Checks for brokers, and log dirs of failed disks, that the inventory no longer has but the cluster needs."""
+"""Checks brokers and log dirs of failed disks that are no longer in the inventory, but hold data that is needed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def dropped_brokers(
 ) -> Iterator[Problem]:
     """Yield a problem for each broker that is not declared and still has replicas.
 
-    The firewall rules of this run would separate such a broker from its followers. `undeclared` is {broker id: number
-    of replicas}. An id on a disk of a declared host is skipped, since KAFKA_ID_CHANGED reports it.
+    The new firewall rules would separate such a broker from its followers. `undeclared` is {broker id: number of
+    replicas}. If a declared host has data of this id on its disks, KAFKA_ID_CHANGED reports it, and this function does
+    not.
     """
     hosts = tuple(broker.name for broker in model.brokers)
     disks = [meta for host in hosts for meta in probes.get(host, {}).get("meta_properties", {}).values()]
@@ -39,11 +40,12 @@ def dropped_brokers(
 def dropped_log_dirs(
     model: Model, probes: Mapping[str, Mapping[str, Any]], offline: Sequence[str], alone: Mapping[str, Sequence[str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each log dir of a failed disk that is no longer declared, if partitions have no leader.
+    """Yield a problem for each undeclared log dir on a failed disk, if any partitions are without a leader.
 
-    The log dir may contain the last in-sync replica. Without this replica the broker would lead with an empty one, and
-    the followers would truncate theirs. `offline` are the partitions without a leader. `alone` is {broker id:
-    partitions in `offline` of which the broker was the only in-sync replica}.
+    The log dir may contain the last in-sync replica of such a partition. Without it, the broker would start an empty
+    replica as the leader, and the followers would truncate their replicas.
+    `offline` are the partitions without a leader. `alone` is {broker id: partitions without a leader of which this
+    broker was the only in-sync replica}.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name, {})
@@ -74,9 +76,9 @@ def empty_log_dirs(
 ) -> Iterator[Problem]:
     """Yield a problem for each empty log dir with which a broker would lose the only in-sync replica of a partition.
 
-    The broker would lead the partition with no records. `alone` is {broker id: partitions without a leader of which it
-    was the only in-sync replica}, `lost` are the partitions that the user gave up. An empty disk mounted over a log dir
-    that a broker still uses is a problem too: its partitions have leaders only until a restart.
+    The broker would lead the partition with no records. `alone` is {broker id: partitions without a leader of which
+    this broker was the only in-sync replica}; `lost` are the partitions whose records the user gave up.
+    Also yield a problem for an empty disk that was mounted over a log dir in use: its replicas are lost at a restart.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name)

@@ -1,4 +1,4 @@
-"""Checks that disks are mounted, local and without I/O errors, and contain data of this broker or server."""
+"""Checks that disks are mounted, local and without I/O errors, and hold only data of this broker or server."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def failed(
 ) -> Iterator[Problem]:
     """Yield a problem if the file system of a data path gives I/O errors.
 
-    `variable` declares the path, `mount` is the path's entry in the result of host_probe. With `serves`, the broker can
-    serve without the path, and the problem is a warning.
+    `variable` declares the path, `mount` is the path's entry in the result of host_probe. `serves` tells that the
+    broker can run without this path: the problem is then a warning.
     """
     if "error" in mount:
         kind = DISK_FAILED_SERVES if serves else DISK_FAILED
@@ -52,7 +52,7 @@ def failed(
 
 
 def is_usable(mount: Mapping[str, Any], is_mount: bool) -> bool:
-    """Tell whether a data path gives no I/O error and, with `is_mount`, is a mount point.
+    """Tell whether a data path gives no I/O error and, if `is_mount` is true, is a mount point.
 
     `mount` is the path's entry in the result of host_probe.
     """
@@ -62,17 +62,18 @@ def is_usable(mount: Mapping[str, Any], is_mount: bool) -> bool:
 def stops_the_unit(path: str, mount: Mapping[str, Any]) -> bool:
     """Tell whether the failed disk of a data path prevents systemd from starting the unit.
 
-    systemd's sandbox opens each writable directory, so an I/O error there ends the start. For a mount point the sandbox
-    opens the directory above it (filter above_disks), unless that is the root directory.
+    This is so only for a path directly below /: for other paths, systemd's sandbox opens the parent directory instead
+    of the failed disk. A read-only file system does not prevent the start.
+    `mount` is the path's entry in the result of host_probe.
     """
     is_readable = mount.get("error", READ_ONLY) == READ_ONLY
     return not is_readable and os.path.dirname(os.path.normpath(path)) == "/"
 
 
 def has_files_below(mount: Mapping[str, Any]) -> bool:
-    """Tell whether a mount point has no file system mounted, and its directory contains files.
+    """Tell whether no file system is mounted at a mount point, and the directory itself contains files.
 
-    `mount` is the path's entry in the result of host_probe.
+    `mount` is the mount point's entry in the result of host_probe.
     """
     return not mount["mounted"] and bool(mount.get("names"))
 
@@ -90,7 +91,8 @@ def not_mounted(
 ) -> Iterator[Problem]:
     """Yield a problem if a data path is not a mount point: data would fill the root file system.
 
-    `variable` declares the path. With `serves`, the broker can serve without the path, and the problem is a warning.
+    `variable` declares the path, `mount` is the path's entry in the result of host_probe. `serves` tells that the
+    broker can run without this path: the problem is then a warning.
     """
     if not mount["mounted"]:
         yield machine.report(NOT_MOUNTED_SERVES if serves else NOT_MOUNTED, variable, path, warning=serves)
@@ -105,7 +107,10 @@ DISK_REMOTE = ProblemKind(
 
 
 def unsuitable(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if the file system of a data path is in memory or on the network; `variable` sets the path."""
+    """Yield a problem if the file system of a data path is in memory or on the network.
+
+    `variable` declares the path, `mount` is the path's entry in the result of host_probe.
+    """
     kind = mount.get("type", "")
     if kind in VOLATILE:
         yield machine.report(DISK_VOLATILE, variable, path, type=kind)
@@ -125,7 +130,7 @@ DEVICE_SHARED_WAL = DEVICE_SHARED.variant(
 
 
 def broker_disks(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Yield the problems of a broker's log dirs, by the probe of its host.
+    """Yield the problems of a broker's log dirs; `probe` is the result of host_probe on its host.
 
     Each log dir must be mounted, on its own device, without I/O errors, and with data of this broker only.
     """
@@ -207,7 +212,7 @@ KAFKA_CLUSTER_FOREIGN = ProblemKind(
 
 
 def foreign_clusters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield a problem for each broker whose disks belong to another cluster than those of most brokers.
+    """Yield a problem for each broker whose disks belong to another cluster than the disks of most brokers.
 
     `probes` is {host: result of host_probe}.
     """
@@ -236,7 +241,7 @@ ZOOKEEPER_ID_CHANGED = ProblemKind(
 
 
 def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterator[Problem]:
-    """Yield the problems of a ZooKeeper server's disks, by the probe of its host.
+    """Yield the problems of a ZooKeeper server's disks; `probe` is the result of host_probe on its host.
 
     The write-ahead log must have its own file system, and the file myid must contain the declared id.
     """
@@ -259,7 +264,7 @@ def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterato
 
 
 def function_disks(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield the problems of a host's disks that belong to functions other than Kafka and ZooKeeper."""
+    """Yield the problems of a host's disks that functions other than kafka and zookeeper use."""
     for function, path in other_mounts(model, machine):
         mount = probe["mounts"].get(path)
         if mount is not None:
@@ -288,7 +293,7 @@ DISK_TOO_SMALL = ProblemKind(
 def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
     """Yield a problem for each broker whose log dirs are too small for the records within the retention time.
 
-    Checked only if expected_bytes_per_second is set and all brokers are in `probes`.
+    Yield nothing unless expected_bytes_per_second is set and `probes` ({host: result of host_probe}) has all brokers.
     """
     brokers = [broker for broker in model.brokers if broker.name in probes]
     rate = next((broker.inputs.whole("expected_bytes_per_second") for broker in brokers), None)

@@ -27,7 +27,7 @@ ADDRESS_ABSENT = ProblemKind(
 
 
 def addresses(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem for each declared address of a host that none of its interfaces has."""
+    """Yield a problem for each declared address of a host that no network interface of the host has."""
     declared = {f"{network}_address": machine.address(network) for network in NETWORKS}
     for broker in model.brokers:
         for listener in broker.listeners if broker.name == machine.name else ():
@@ -73,11 +73,11 @@ JAVA_VERSION = ProblemKind(
 
 
 def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem for each java of a host's units that is missing, or whose version is not supported.
+    """Yield a problem for each java executable of a host's units that is missing, or whose version is not supported.
 
-    If the path java_executable is missing, this run installs a package, and other missing paths may come with it: with
-    the default package, paths below /usr/bin and /usr/lib/jvm; with a package that the site chose (java_package), any
-    path.
+    If java_executable is missing, this run installs a Java package, which may also bring other missing paths. Such
+    paths are not reported: paths below /usr/bin and /usr/lib/jvm, or any path if the site chose the package
+    (java_package).
     """
     paths, versions = model.executables(machine), probe["java"]
     package_comes = next((path not in versions for path, name in paths.items() if name == "java_executable"), False)
@@ -98,7 +98,7 @@ LIMIT_NOFILE = ProblemKind(
 
 
 def limits(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem for each input that sets more open files than the host allows."""
+    """Yield a problem for each variable that sets a higher limit of open files than the host allows."""
     host_limits = probe["limits"]
     may_raise = host_limits["capabilities"] >> CAP_SYS_RESOURCE & 1
     granted = host_limits["nr_open"] if may_raise else min(host_limits["nr_open"], host_limits["nofile"])

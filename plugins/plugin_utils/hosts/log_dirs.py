@@ -1,4 +1,4 @@
-"""Checks the contents of a broker's log dirs: each replica in one of them, and none in a removed one."""
+"""Checks the contents of a broker's log dirs: a replica is in one log dir only, and in no log dir that was removed."""
 
 from __future__ import annotations
 

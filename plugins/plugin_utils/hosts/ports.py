@@ -16,7 +16,7 @@ Probe = Mapping[str, Any]
 def changed_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
     """Yield a problem for each running ZooKeeper server and broker that does not listen at its declared port.
 
-    The run itself needs these ports. `probes` is {host: result of host_probe}.
+    The run itself connects to these ports. `probes` is {host: result of host_probe}.
     """
     yield from _zookeeper_ports(model, probes)
     for broker in model.brokers:

@@ -23,7 +23,7 @@ NONE: Minor = (0, 0)
 
 
 def minor(version: Any) -> Minor:
-    """Return (major, minor) of a version such as 3.9, 3.9.2 or 3.9-IV0; (0, 0) if the text is no version."""
+    """Return (major, minor) of a version such as 3.9, 3.9.2 or 3.9-IV0; (0, 0) if the value is no version."""
     match = re.match(r"(\d+)\.(\d+)", str(version))
     return (int(match[1]), int(match[2])) if match else NONE
 
@@ -35,10 +35,11 @@ def text(version: Minor) -> str:
 
 @dataclass(frozen=True)
 class BrokerVersions:
-    """Version and inter-broker protocol of one broker: declared, and at present.
+    """Version and inter-broker protocol of one broker, as declared and as running.
 
-    `version` and `protocol` are the declared ones. `running_version` is the version of the process or, if the broker is
-    down, of the installed binaries. If nothing is installed, `running_version` is '' and `running_protocol` is (0, 0).
+    `version` and `protocol` are the declared values. `running_version` is the version of the process or, if the broker
+    is down, of the installed binaries. If nothing is installed, `running_version` is '' and `running_protocol` is (0,
+    0).
     """
 
     broker: Broker
@@ -49,7 +50,7 @@ class BrokerVersions:
 
     @property
     def is_current(self) -> bool:
-        """Whether the broker already runs its declared version."""
+        """True if the broker already runs its declared version."""
         running = self.running_version
         return self.version == running or self.version.startswith((f"{running}-", f"{running}."))
 
@@ -101,10 +102,12 @@ PROTOCOL_WITH_BINARIES_EXCLUDED = PROTOCOL_WITH_BINARIES.variant(
 def protocol_steps(
     model: Model, probes: Mapping[str, Mapping[str, Any]], registered: Collection[str] = ()
 ) -> Iterator[Problem]:
-    """Yield a problem for each broker whose upgrade step is not possible yet, or not possible any more.
+    """Yield a problem for each broker whose declared version or protocol is not a possible next step.
 
-    No broker may use a protocol that another broker does not understand, or one below the protocol in use. Versions of
-    brokers outside this run are unknown. `registered` are the ids of the brokers that are up (from kafka_cluster).
+    A broker must not use a protocol that another broker does not understand, or a protocol older than the newest in
+    use.
+    `probes` is {host: result of host_probe}; versions of brokers that are not in it are unknown. `registered` are the
+    ids of the brokers that are up.
     """
     checked = [versions_of(broker, probes[broker.name]) for broker in model.brokers if broker.name in probes]
     installed = [versions for versions in checked if minor(versions.running_version) != NONE]
