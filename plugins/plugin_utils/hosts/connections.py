@@ -33,9 +33,9 @@ FIREWALL_CONTROL_NODE = ProblemKind(
 
 
 def firewall(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if nft cannot load a host's firewall rules, or if they would block Ansible or health checks.
+    """Yield a problem if nft cannot load a host's firewall rules.
 
-    `probe` is the result of host_probe.
+    Also yield a problem if the rules would block Ansible or the health checks. `probe` is the result of host_probe.
     """
     rules, open_ports = rules_of(machine), left_alone(machine)
     if (rules or open_ports) and probe["nft"]:

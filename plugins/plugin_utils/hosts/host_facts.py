@@ -51,7 +51,7 @@ CLOCK_UNSYNCHRONIZED = ProblemKind(
 
 
 def clock(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if the host's clock is not synchronized, or if it is more than 0.5 s off the control node's."""
+    """Yield a problem if a host's clock is not synchronized, or differs from the control node's by more than 0.5 s."""
     asked, host_clock = probe.get("asked"), probe["clock"]
     if asked and not asked[0] - CLOCK <= host_clock["time"] <= asked[1] + CLOCK:
         offset = host_clock["time"] - asked[0] if host_clock["time"] < asked[0] else host_clock["time"] - asked[1]
@@ -117,7 +117,10 @@ HEAP_RAM_HALF = HEAP_RAM.variant(message="more than half of the host's memory of
 
 
 def memory(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Yield a problem if the heaps of a host together exceed its memory; a warning if they exceed half of it."""
+    """Yield a problem if the heaps of a host together exceed its memory.
+
+    Yield only a warning if the heaps exceed half of the memory.
+    """
     names, total = model.input_names(machine, "heaps"), probe["memory"]
     heaps = sum(size(machine.inputs.get(name)) or 0 for name in names)
     if names and total and heaps > total / 2:

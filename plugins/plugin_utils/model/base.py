@@ -102,12 +102,12 @@ class Model:
         return self.brokers[0].inputs.entries(name) if self.brokers else []
 
     def present(self, name: str) -> list[Mapping[str, Any]]:
-        """Return those entries of variable `name` (kafka_users or kafka_acls) whose state is not absent."""
+        """Return the entries of the variable `name` (kafka_users or kafka_acls) whose state is not absent."""
         return [entry for entry in self.cluster_entries(name) if entry.get("state") != "absent"]
 
     @cached_property
     def acls(self) -> list[Mapping[str, Any]]:
-        """The ACLs that should exist: first those of the users' grants, then kafka_acls."""
+        """The ACLs that should exist: first the ACLs of the grants in kafka_users, then the entries of kafka_acls."""
         entries = [*granted(self.present("kafka_users")), *self.present("kafka_acls")]
         return [entry for entry in entries if entry.get("state") != "absent"]
 
@@ -162,7 +162,7 @@ def datacenters(machines: Sequence[AnyMachine]) -> dict[str, list[AnyMachine]]:
 
 
 def names(machines: Iterable[Machine]) -> tuple[str, ...]:
-    """Return the names of these hosts, in their order."""
+    """Return the names of `machines`, in the same order."""
     return tuple(machine.name for machine in machines)
 
 

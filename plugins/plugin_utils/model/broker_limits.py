@@ -229,7 +229,7 @@ def _seconds(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterato
 def _expiries(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
     """Yield a problem for times after which brokers forget a producer or transaction that is still in use.
 
-    Also yield one if clients must log in again too often (connections.max.reauth.ms).
+    Also yield a problem if clients must log in again too often (connections.max.reauth.ms).
     """
     for name, expiry in EXPIRIES.items():
         least = (whole(broker.config.get(expiry.other)) if "." in expiry.other else None) or expiry.least
@@ -291,7 +291,7 @@ PROTOCOLS = {"inter.broker.protocol.version": PROTOCOL_OLD, "log.message.format.
 def _leftovers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
     """Yield a problem if brokers create topics automatically.
 
-    Also yield one if a protocol version is still that of an older Kafka, as it is during an upgrade.
+    Also yield a problem if a protocol version is still the version of an older Kafka, as it is during an upgrade.
     """
     if text(layer.get(AUTO_CREATE)).lower() == "true":
         yield broker.report(TOPICS_UNDECLARED, f"{variable}[{AUTO_CREATE}]", True)

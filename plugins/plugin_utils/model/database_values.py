@@ -111,7 +111,7 @@ def unsafe_later(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
 
 
 def unknown_zone(text: str) -> bool:
-    """Tell whether `text` is written like a time zone (region/city), but is not one.
+    """Tell whether `text` has the form of a time zone (region/city), but no such time zone exists.
 
     Return False if the control node has no list of time zones.
     """

@@ -87,7 +87,7 @@ def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
 
 
 def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
-    """Return (path, role input that names it) for each additional class path of the functions of a host."""
+    """Return [(path, role input that names the path)] of the additional class paths of a host's functions."""
     inputs = [f"{function.prefix}_class_path" for function in model.functions_of(machine)]
     return [(str(path), name) for name in inputs for path in machine.inputs.sequence(name)]
 

@@ -34,9 +34,9 @@ class Machine:
     def report(
         self, kind: ProblemKind, variable: str, value: Any = None, *, warning: bool | None = None, **details: Any
     ) -> Problem:
-        """Return a Problem of this host in `variable`, whose value is `value`.
+        """Return a Problem of this host in `variable`, whose value is `value`; `kind` is the kind of problem.
 
-        `details` fill the placeholders in the message of `kind`; `warning` overrides the kind's own severity.
+        `details` fill the placeholders in the message of `kind`; `warning` overrides the severity of `kind`.
         """
         return kind.problem((self.name,), variable, value, warning=warning, **details)
 
@@ -277,7 +277,7 @@ class SparkNode(Machine):
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """The jobs in spark_job_jobs of this host, without those whose state is absent."""
+        """The entries of spark_job_jobs of this host whose state is not absent, as Job objects."""
         entries = self.inputs.entries("spark_job_jobs")
         return [_job(entry) for entry in entries if entry.get("state") != "absent"]
 

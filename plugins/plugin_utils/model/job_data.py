@@ -221,7 +221,7 @@ JOB_MESSAGE = ProblemKind(
 def message_sizes(model: Model) -> Iterator[Problem]:
     """Yield a problem for each relay (a job that copies records) that may read larger records than it can write.
 
-    This is so if max.message.bytes of its output topic is less than that of an input topic.
+    This is so if max.message.bytes of the relay's output topic is less than max.message.bytes of an input topic.
     """
     made = [topic for topic in topics_of(model) if topic.present]
     sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
@@ -352,7 +352,7 @@ DATABASE_CONNECTIONS = ProblemKind(
 
 
 def database_connections(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each database server whose max_connections is too low for its jobs and one migration."""
+    """Yield a problem for each database server whose max_connections is too low for its jobs plus a migration."""
     logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
     hosts = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
     for machine in (model.machines[name] for name in model.groups.get("database", ())):

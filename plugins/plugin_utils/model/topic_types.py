@@ -81,7 +81,7 @@ class Topic:
 
     @cached_property
     def replicas(self) -> int | None:
-        """The replication factor of the topic, or the cluster's; None if it is not a whole number."""
+        """The replication factor of the topic, or else of the cluster; None if the value is not a whole number."""
         value = self.get("replication_factor")
         return self.cluster[0] if value is None else whole(value)
 

@@ -323,7 +323,7 @@ def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
 def _retention(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
     """Yield a warning if the retention of a topic is less than a segment: Kafka deletes only whole segments.
 
-    Also yield one for a retention that has no effect.
+    Also yield a warning for a retention that has no effect.
     """
     for unit, default in (("ms", 604_800_000), ("bytes", 2**30)):
         name, segment = f"retention.{unit}", f"segment.{unit}"

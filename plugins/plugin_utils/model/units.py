@@ -66,7 +66,7 @@ TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="these are seconds: {hours} ho
 
 
 def milliseconds(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each timeout in seconds that was probably written in milliseconds, because it is so long."""
+    """Yield a warning for each timeout in seconds that is so long that its value is probably in milliseconds."""
     for machine in model.functional:
         names = [f"{function.prefix}_{wait}_timeout" for function in model.functions_of(machine) for wait in WAITS]
         for name in (name for name in names if name in model.defaults):

@@ -58,7 +58,7 @@ def in_seconds(name: str, number: int | None, default: Any) -> bool:
 
 
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
-    """Return a value such as 198.51.100.0/24 as a network object; None if it is not a network."""
+    """Return a value such as 198.51.100.0/24 as a network object; None if the value is not a network."""
     try:
         return ip_network(str(value))
     except ValueError:
@@ -83,7 +83,7 @@ def v6(value: Any) -> bool:
 
 
 def inside(address: Any, network: Any) -> bool:
-    """Tell whether an address is in a network; False if it is a name or if the network is invalid."""
+    """Tell whether an address is in a network; False if `address` is a host name or `network` is invalid."""
     parsed = subnet(network)
     return parsed is not None and is_address(address) and ip_address(str(address)) in parsed
 
@@ -95,7 +95,7 @@ def plain_path(path: str) -> str:
 
 @lru_cache(maxsize=1024)  # hosts have the same paths
 def below(path: str, *folders: str) -> str | None:
-    """Return the first of `folders` that contains the path or equals it; None if there is none."""
+    """Return the first of `folders` that contains `path` or equals it; None if no folder does."""
     parts = PurePosixPath(plain_path(path))
     return next((name for name in folders if PurePosixPath(plain_path(name)) in (parts, *parts.parents)), None)
 
@@ -135,21 +135,27 @@ class Inputs:
         return self.defaults.get(name) if value is None else value
 
     def mapping(self, name: str) -> Mapping[Any, Any]:
-        """Return a variable that is a dict; {} if it is another type, which another rule reports."""
+        """Return the value of a variable that should be a dict.
+
+        Return {} if the value has another type; another rule reports this.
+        """
         value = self.get(name)
         return value if isinstance(value, Mapping) else {}
 
     def sequence(self, name: str) -> Sequence[Any]:
-        """Return a variable that is a list; [] if it is another type, which another rule reports."""
+        """Return the value of a variable that should be a list.
+
+        Return [] if the value has another type; another rule reports this.
+        """
         value = self.get(name)
         return value if isinstance(value, Sequence) and not isinstance(value, str) else []
 
     def entries(self, name: str) -> list[Mapping[str, Any]]:
-        """Return those entries of a variable with a list that are dicts."""
+        """Return the entries of a list variable that are dicts; other entries are left out."""
         return [item for item in self.sequence(name) if isinstance(item, Mapping)]
 
     def whole(self, name: str) -> int | None:
-        """Return a variable as a whole number, which may be written as text; None if it is not one."""
+        """Return the value of a variable as a whole number, which may be written as text; None for any other value."""
         return whole(self.get(name))
 
     def text(self, name: str) -> str | None:
@@ -160,7 +166,7 @@ class Inputs:
     def on(self, name: str) -> bool:
         """Tell whether a boolean variable is true.
 
-        It may be a text such as "yes", as `ansible-playbook -e` passes values.
+        The value may be a text such as "yes", as `ansible-playbook -e` passes values.
         """
         value = self.get(name)
         return bool(switch(value)) if isinstance(value, str) else bool(value)

@@ -104,7 +104,7 @@ VALUE_PROBLEMS = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
-    """Return all problems of an inventory, those of its certificates and jobs included.
+    """Return all problems of an inventory, including the problems of certificates and jobs.
 
     Problems that only follow from another problem are left out.
     """

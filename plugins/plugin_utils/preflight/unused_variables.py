@@ -98,9 +98,9 @@ def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
 def without_used_names(
     problems: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model
 ) -> Iterator[Problem]:
-    """Yield the problems, except those of unknown variables that a template of the site uses.
+    """Yield `problems`, except problems of unknown variables that a template of the site uses.
 
-    Such variables are the site's own. `raw` is {host: its variables before templating}.
+    The site declared such variables for its own use. `raw` is {host: its variables before templating}.
     """
     for problem in problems:
         hosts = problem.hosts if problem.code == VARIABLE_SUSPECT.code else ()
