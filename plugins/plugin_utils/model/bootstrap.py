@@ -42,7 +42,7 @@ class Endpoints:
                 self._brokers[address] = for_clients
 
     def is_closed(self, entry: str) -> bool:
-        """Tell whether `entry` ("address:port") has the address of a broker, but not the port of one of its listeners."""
+        """Tell whether `entry` ("address:port") names a broker by its address, but no port of its listeners."""
         address, _, port = entry.strip().rpartition(":")
         return address in self._brokers and port not in self.ports[address]
 
