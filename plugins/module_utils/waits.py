@@ -1,4 +1,4 @@
-"""Lets a module wait in parts: it returns now and then so that progress is printed, and is called again.
+"""Lets a module wait in parts: the module returns from time to time, so that progress is printed, and is called again.
 
 A module cannot report anything while it runs.
 """
@@ -22,7 +22,7 @@ Lacking = Mapping[str, Sequence[str]]
 
 
 class Wait:
-    """The clock of one wait of `timeout` seconds, which may extend over several calls of a module."""
+    """The clock of a wait of `timeout` seconds, which may extend over several calls of a module."""
 
     def __init__(self, timeout: float, pause: float = 0, begun: float | None = None) -> None:
         """Start or continue a wait; this call may use `pause` seconds of it (0: all that is left).
@@ -50,14 +50,14 @@ def rest(seconds: float) -> None:
 def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, Any]:
     """Return the result of a module whose wait continues in the next call.
 
-    `what` are the reasons why it waits, `timeout` its length in seconds, `waited` the data for the next call.
+    `what` are the reasons for the wait, `timeout` is its length in seconds, `waited` is the data for the next call.
     """
     return {"what": list(what), "timeout": timeout, "waited": waited}
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a waiting module keeps for its next call: what was missing last, and since when nothing more is missing."""
+    """The state of a wait between two calls of a module: what was missing, and since when nothing more is missing."""
 
     pause: float = 0
     """Seconds after which this part ends; 0: with the wait."""
@@ -66,7 +66,7 @@ class Part:
     lacking: Lacking = field(default_factory=dict)
 
     def seen(self) -> dict[str, Any]:
-        """Return the fields as a dict for the next call of the module, without `pause`, which that call sets itself."""
+        """Return the fields as a dict for the next call of the module, except `pause`, which that call sets itself."""
         return {name: value for name, value in asdict(self).items() if name != "pause"}
 
 
@@ -89,7 +89,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Look:
-    """One observation of the cluster or ensemble that a wait is for, and how to decide by it."""
+    """One observation of a cluster or an ensemble during a wait, and the function that decides by it."""
 
     lacking: Lacking | None
     """None without an answer."""
@@ -115,10 +115,12 @@ class Patience:
 
 
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
-    """Call `look` until its decision (`settle`) is positive, a longer wait is useless, or the time is over.
+    """Call `look` repeatedly until the wait may end or its time is over; return the last verdict.
 
-    A decision is made once the observation has not become worse for `patience.same` seconds, or at once if nothing is
-    missing. If this call ends before the wait does (`patience.part`), the result's `rest` is for the next call.
+    `look` observes the cluster and returns a Look; its `settle` decides. The wait ends if the decision is positive, or
+    if waiting longer is useless. A decision is made at once if nothing is missing, otherwise when nothing more became
+    missing for `patience.same` seconds. If this call of the module ends before the wait does (`patience.part`), `rest`
+    of the verdict is for the next call.
     """
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)

@@ -223,7 +223,7 @@ OWNED: dict[str, Any] = {
 
 
 def listing(options: dict[str, Any], **rules: Any) -> dict[str, Any]:
-    """Return the argument spec of a list of dicts with these options.
+    """Return the argument spec of an option that is a list of dicts with these options.
 
     `rules` are rules between the options of an entry, as required_if.
     """
@@ -283,9 +283,9 @@ SPEC = {
 
 
 def refuse(msg: str, **more: Any) -> None:
-    """Raise StateError with the message of fail_json, which this function replaces in the AnsibleModule.
+    """Raise StateError with the message; this function replaces AnsibleModule.fail_json.
 
-    So main() can fail with the changes that were made before.
+    So main() can fail with a result that lists the changes made before.
     """
     raise StateError(": ".join(str(part) for part in (more.get("path"), msg, more.get("details")) if part))
 

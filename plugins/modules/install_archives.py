@@ -91,10 +91,10 @@ def digest(path: str) -> str:
 
 
 def unpack(uploaded: str, name: str, dest: str) -> None:
-    """Unpack an uploaded archive to `DEST.new`, without its top directory; copy a file that is no tar archive.
+    """Unpack an uploaded archive to `DEST.new`, without its top directory; a file that is no tar archive is copied.
 
-    `name` is its file name on the control node. Raises ValueError if a member is a device, or would be outside of
-    `dest`.
+    `uploaded` is its path here, `name` its file name on the control node. Raises ValueError if a member of the archive
+    is a device, or would be outside of `dest`.
     """
     new = f"{dest}.new"
     shutil.rmtree(new, ignore_errors=True)
@@ -125,9 +125,9 @@ def unpack(uploaded: str, name: str, dest: str) -> None:
 
 
 def put(unpacked: Mapping[str, str]) -> None:
-    """Replace each `dest` by its unpacked directory `DEST.new`; `unpacked` is {dest: SHA-512 of the archive}.
+    """Replace each directory `dest` by its unpacked directory `DEST.new`; `unpacked` is {dest: SHA-512 of the archive}.
 
-    A rename makes each of them complete or absent, even after a power cut.
+    The replacement is a rename, so a `dest` is either complete or absent, even after a power cut.
     """
     if unpacked:
         os.sync()  # otherwise, after a power cut, the marker could be on the disk while files are empty

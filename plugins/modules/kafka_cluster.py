@@ -211,7 +211,8 @@ copies_throttled:
 def back(module: AnsibleModule, cluster: Cluster) -> None:
     """Wait until the brokers in `returned` are back and the cluster is as healthy as `before`; end the module.
 
-    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    `returned` and `before` are options of the module. If the wait continues, the module ends with `waiting`, and its
+    action calls it again.
     """
     expected, returned, seconds = (module.params[name] for name in ("brokers", "returned", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
@@ -232,7 +233,7 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
 
 
 def described(state: State, problems: list[str], expected: Sequence[int] = ()) -> dict[str, Any]:
-    """Return a state of the cluster as the result of the module.
+    """Convert a state of the cluster to the result of the module.
 
     `problems` are the reasons why the cluster is not healthy; `expected` are the ids of the declared brokers.
     """
@@ -252,9 +253,9 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
 
 
 def throttled(cluster: Cluster, state: State) -> dict[str, str]:
-    """Return {broker: throttle of replication} of throttles that remain although nothing is moved.
+    """Return {broker: rate} of replication throttles that remain although no replicas are being moved.
 
-    Returns {} if a broker does not answer, which the module reports elsewhere.
+    Return {} if a broker does not answer; the module reports this elsewhere.
     """
     try:
         rates = left_behind(next(iter(cluster.clients.values())), state.brokers)

@@ -214,7 +214,7 @@ opened:
 
 
 def rules(module: AnsibleModule) -> Rules:
-    """Return the options margin, accepts, racks and together as Rules.
+    """Return the options margin, accepts, racks and together as Rules for the gate.
 
     They decide how many in-sync replicas must remain, and which brokers may stop together.
     """
@@ -254,8 +254,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **result: Any) -> list[int]:
     """Return `stop`, the next brokers to stop, if they may stop now; otherwise [].
 
-    If they may, the next call of the module, which would wait for that, is not needed. Fails the module with `result`
-    if no broker reports the settings of topics.
+    If they may, the module need not be called again to wait for this. If no broker reports the settings of topics, the
+    module fails, with `result` in its result.
     """
     try:
         return restart_waits.at_once(
@@ -283,9 +283,11 @@ def stopped(module: AnsibleModule) -> str:
 
 
 def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> None:
-    """End the module with the result of a wait; once restarted brokers are back, elect them and check the next brokers.
+    """End the module with the result of `verdict`; a negative verdict fails the module.
 
-    If the wait continues, the module ends with `waiting`, and its action calls it again.
+    With the question `may_stop`, the module fails only if the option `fail` is set. With the question `back`, once
+    restarted brokers are back, they are elected as preferred leaders, and the module checks whether the next brokers
+    may stop. If the wait continues, the module ends with `waiting`, and its action calls it again.
     """
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
@@ -323,17 +325,17 @@ def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> Non
 
 
 def elects(module: AnsibleModule) -> bool:
-    """Tell whether the module is to elect the preferred leaders after restarted brokers are back.
+    """Tell whether the module has to elect the preferred leaders after restarted brokers are back.
 
-    It depends on the option `prefer`, and is never done in check mode.
+    The option `prefer` decides this; in check mode there is no election.
     """
     return bool(module.params["prefer"] and module.params["question"] == "back" and not module.check_mode)
 
 
 def ask(module: AnsibleModule, elections: Elections) -> Verdict:
-    """Wait as the option `question` requires, and return the verdict: may_stop, back or started.
+    """Wait for what the option `question` names, and return the verdict.
 
-    `may_stop` waits until the brokers in `stop` may stop, the others until these brokers are back.
+    `may_stop`: wait until the brokers in `stop` may stop. `back` and `started`: wait until these brokers are back.
     """
     cluster, part = elections.cluster, Part(module.params["pause"], **module.params["waited"])
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))

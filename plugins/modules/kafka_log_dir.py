@@ -195,9 +195,9 @@ def request_of(module: KafkaModule) -> add_disk.Request:
 def answer(module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return the plan, the progress, or the result, as the option `question` (begin, wait, cancel) requires.
 
-    `begin` and `cancel` hold a lock, so that no run of reassign.yml is at work. `wait` needs no lock: by then the
-    record of the run is written, and a run of either kind leaves the throttles of the other one. Raises Refused if the
-    request is rejected, Unfinished if another run has ended this one, AdminError if the cluster does not answer.
+    `begin` and `cancel` hold a lock that keeps out runs of reassign.yml. `wait` needs no lock, because the record of
+    the run exists by then, and other runs do not remove its throttles. Raises Refused if the request is rejected or the
+    record cannot be read, Unfinished if another run has ended this run, AdminError if the cluster does not answer.
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]
@@ -218,10 +218,10 @@ def answer(module: KafkaModule, request: add_disk.Request, admin: Admin, metadat
 def begin_or_cancel(
     module: KafkaModule, request: add_disk.Request, admin: Admin, metadata: Metadata, path: Path
 ) -> dict[str, Any]:
-    """Begin or cancel a run while the lock is held, and return the module's result; `path` is the record of the run.
+    """Begin or cancel a run, and return the module's result; the caller holds the lock.
 
-    Raises Refused if the request is rejected, Unfinished if a part was done, AdminError if the cluster does not answer,
-    OSError if the record is unreadable.
+    `path` is the record file of the run. Raises Refused if the request is rejected, Unfinished if a part was done,
+    AdminError if the cluster does not answer, OSError if the record cannot be read.
     """
     begun = record.load(path)
     if module.params["question"] == "cancel":

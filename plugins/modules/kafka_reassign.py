@@ -253,10 +253,11 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Take the lock that admits one run of reassign.yml at a time, and return the plan, the progress, or the result.
+    """Take the lock that keeps out other runs of reassign.yml, and return the plan, the progress, or the result.
 
-    The lock is free between two calls for one run, so a later call waits for another run that holds it. Raises Refused
-    if the request is rejected, Unfinished if a part was done, AdminError if the cluster does not answer.
+    The lock is free between two calls for the same run, so a later call waits while another run holds it. Raises
+    Refused if the request is rejected, the lock is held, or the record cannot be read. Raises Unfinished if a part was
+    done, AdminError if the cluster does not answer.
     """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
     wait = record.PATIENCE if module.params["waited"] else 0
@@ -265,10 +266,10 @@ def answer(module: KafkaModule, request: Request, admin: Admin, metadata: Metada
 
 
 def by_record(module: KafkaModule, request: Request, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
-    """Begin or continue the run that the record at `path` describes, and return the module's result.
+    """Begin a run, or continue the run in the record file at `path`; return the module's result.
 
     The caller holds the lock of the record. Raises Refused if the request is rejected, Unfinished if another run ended
-    this one, AdminError if the cluster does not answer, OSError if the record is unreadable.
+    this run, AdminError if the cluster does not answer, OSError if the record cannot be read.
     """
     pause, waited = module.params["pause"], module.params["waited"]
     begun = record.load(path)

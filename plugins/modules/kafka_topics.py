@@ -161,7 +161,10 @@ BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"typ
 
 
 def texts(config: dict[str, Any] | None) -> dict[str, Any]:
-    """Return a topic's settings with their values as strings; lists, dicts and None stay, and are rejected later."""
+    """Return a topic's settings with their values as strings; lists, dicts and None stay as they are.
+
+    These are rejected later.
+    """
     return {
         key: value if value is None or isinstance(value, (list, dict)) else str(value)
         for key, value in (config or {}).items()

@@ -176,10 +176,10 @@ def undeclared(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
 
 
 def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
-    """Wait until the ports in the option `served` serve the certificates on their disks; without the option, return.
+    """Wait until the ports in the option `served` serve the certificates on their disks.
 
-    Fails the module after the timeout, or ends it with `waiting` if the wait continues in another call. `modes` is for
-    the result.
+    Without this option, return at once. The module fails after the timeout, or ends with `waiting` if the wait
+    continues in another call. `modes`, {server: mode}, is put into the result.
     """
     seconds, endpoints = module.params["timeout"], module.params["served"]
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("whole"))

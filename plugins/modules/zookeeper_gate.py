@@ -157,7 +157,7 @@ def stopped(module: AnsibleModule) -> str:
 
 
 def answer(module: AnsibleModule, verdict: Verdict) -> None:
-    """End the module with the result of a wait.
+    """End the module with `verdict`, the result of a wait.
 
     If the wait continues, the module ends with `waiting`, and its action calls it again.
     """

@@ -104,8 +104,8 @@ class Elections:
     def lead_again(self) -> tuple[list[str], str]:
         """Elect the preferred leaders within ELECTION seconds; return (partitions, reason).
 
-        The partitions (TOPIC-NUMBER) are led by their preferred leaders again. The reason says why other partitions are
-        not; it is '' if there are no others.
+        The partitions (TOPIC-NUMBER) are led by their preferred leaders again. The reason is why other partitions are
+        not led by theirs, '' if there are no others.
         """
         try:
             why = not_elected(self.elect(ELECTION), self.refused)

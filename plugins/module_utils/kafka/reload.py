@@ -142,7 +142,7 @@ class Reload:
                 )
 
     def keeps_peers(self, endpoint: Endpoint, found: Found) -> None:
-        """Raise ReloadError if this listener's new truststore lacks the CA that issued another broker's certificate."""
+        """Raise ReloadError if this listener's new truststore has no CA that issued another broker's certificate."""
         for other, served in found if endpoint["inter_broker"] else ():
             behind = served.serial != other["serial"] and not self.check_mode
             if other["inter_broker"] and (behind or other["issuer"] not in endpoint["trusted"]):

@@ -46,9 +46,10 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
 def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict[str, list[str]]:
     """Return {kind: names} of what is missing because of the brokers in `own`; {} if these brokers are back.
 
-    The kinds are those of lacking(). Other brokers that are down do not matter. An offline partition counts if a broker
-    in `own` is one of its in-sync replicas; otherwise another broker has to return. Replicas on `sick` brokers (with a
-    failed disk) do not count.
+    Kinds: `brokers` (ids), `offline` (partitions as TOPIC-NUMBER), `under_replicated` (replicas as `orders-0 without
+    3`). Other brokers that are down do not matter. An offline partition counts if a broker in `own` is one of its
+    in-sync replicas; otherwise another broker has to return. Replicas on `sick` brokers (with a failed disk) do not
+    count.
     """
     missing = {
         "brokers": [str(broker) for broker in sorted(set(own) - (set(state.brokers) - set(state.mute)))],
@@ -189,8 +190,8 @@ def after_restart(
 ) -> Verdict:
     """Wait until the brokers in `returned` are registered, and nothing is missing that was not missing before.
 
-    `before` is the result of `lacking()` before the restart. `confirm` returns the views of all brokers; the wait ends
-    when all of them show this.
+    `before` is what was missing before the restart, as {kind: names}. `confirm` returns the views of all brokers; the
+    wait ends when all these views show it.
     """
 
     def worse(state: State) -> bool:

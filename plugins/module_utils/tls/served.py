@@ -22,7 +22,7 @@ NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"
 
 @dataclass(frozen=True)
 class Served:
-    """What one port answered: the serial number of its certificate (hexadecimal), and until when it is valid (UTC).
+    """The answer of one port: the serial number of its certificate (hexadecimal), and its end of validity (UTC).
 
     `authorities` are the subjects of the CAs that the port accepts, [] if it requests no client certificate.
     """
@@ -34,10 +34,10 @@ class Served:
 
 
 def handshake(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> Served:
-    """Connect to the port and return the certificate that it serves; if that fails, `error` is set.
+    """Connect to the port and return the certificate that it serves; if this fails, the result has `error` set.
 
-    `tls` has the PEM files `ca` and `certificate`. The certificate is verified as by any client, including its names.
-    `timeout` is in seconds.
+    `tls` has the paths of the PEM files `ca` and `certificate`. The certificate of the port is verified as by any
+    client, including its names. `timeout` is in seconds.
     """
     try:
         with (
@@ -54,10 +54,10 @@ def handshake(address: str, port: int, tls: Mapping[str, str], timeout: float = 
 
 
 def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5.0) -> list[str]:
-    """Return the subjects of the CAs whose client certificates the port accepts, as texts of `names.text`, sorted.
+    """Return the sorted subjects of the CAs whose client certificates the port accepts, as texts of RFC 4514.
 
-    They come from openssl, since Python's ssl does not report them; [] if the port names none or does not answer.
-    Raises ImportError if cryptography is not installed.
+    These are read with openssl, since Python's ssl does not report them. Return [] if the port names no CA or does not
+    answer. Raises ImportError if cryptography is not installed.
     """
     from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 
@@ -85,7 +85,7 @@ def accepted(address: str, port: int, tls: Mapping[str, str], timeout: float = 5
 
 
 def observe(endpoints: Iterable[Mapping[str, Any]], tls: Mapping[str, str]) -> list[Served]:
-    """Return what each endpoint {address, port, trusted} serves; all are read in parallel.
+    """Return what each endpoint {address, port, trusted} serves; all endpoints are read in parallel.
 
     The CAs that an endpoint accepts are read only if its `trusted` is not empty.
     """

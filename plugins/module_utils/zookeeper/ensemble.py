@@ -21,10 +21,10 @@ class EnsembleError(Exception):
 
 
 def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None, timeout: float = 2.0) -> str:
-    """Send a four-letter word (`srvr`, `mntr`, `ruok`) to a server; return its answer, '' if there is none.
+    """Send a four-letter word (`srvr`, `mntr`, `ruok`) to a server; return its answer, '' if it does not answer.
 
-    With `tls` ({ca, certificate}, paths of PEM files) the connection uses TLS. Raises OwnFileError if such a file
-    cannot be read here, because that does not mean that the server is down.
+    With `tls` ({'ca', 'certificate'}: paths of PEM files) the connection uses TLS. Raises OwnFileError if such a file
+    cannot be read on this host: then the server was not asked, and may be up.
     """
     context, answer = tls_context(tls) if tls else None, b""
     try:
@@ -50,7 +50,7 @@ def zookeeper_mode(answer: str) -> str:
 
 
 def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
-    """Return {server name: mode} as `zookeeper_mode` returns it; `servers` maps names to addresses."""
+    """Return {server: mode}; the mode is as from `zookeeper_mode`. `servers` is {server: address}."""
     return {name: zookeeper_mode(four_letter_word(address, port, "srvr", tls)) for name, address in servers.items()}
 
 
@@ -69,10 +69,10 @@ def learners(address: str, port: int, tls: Tls | None = None) -> int:
 def undeclared_servers(
     servers: Mapping[str, str], port: int, tls: Tls | None, modes: Mapping[str, str], members: int, timeout: float
 ) -> int:
-    """Return how many servers follow the leader in addition to the declared ones, of which there are `members`.
+    """Return how many servers are connected to the leader beyond the declared ones, whose number is `members`.
 
-    `modes` maps servers to their modes. A leader still counts a server for some seconds after it disappeared, and twice
-    when it is back, so the surplus has to last for `timeout` seconds.
+    `modes` is {server: its mode}. A leader still counts a server for some seconds after it disappeared, and twice when
+    it is back. So a surplus counts only if it lasts for `timeout` seconds.
     """
     leaders = [name for name, mode in modes.items() if mode == "leader"]
     deadline = waits.now() + timeout
@@ -87,9 +87,9 @@ def undeclared_servers(
 def problems(
     servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return {server: mode}, and a list of texts on what keeps the ensemble from being healthy.
+    """Return ({server: mode}, texts on what keeps the ensemble from being healthy).
 
-    A healthy ensemble has one leader; all other servers are observers or followers in sync. Only the servers in
+    A healthy ensemble has one leader; all other servers are observers, or followers in sync. Only the servers in
     `expected` (None: all) have to serve.
     """
     modes = state(servers, port, tls)
@@ -116,10 +116,10 @@ def wait(
     tls: Tls | None = None,
     expected: Collection[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
-    """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once); return what `problems` returns.
+    """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once).
 
-    Only the servers in `expected` (None: all) have to serve. Raises OwnFileError if a file of `tls` cannot be read
-    here.
+    Return ({server: mode}, texts on what keeps the ensemble from being healthy). Only the servers in `expected` (None:
+    all) have to serve. Raises OwnFileError if a file of `tls` cannot be read on this host.
     """
     deadline = waits.now() + timeout
     while True:
@@ -140,9 +140,9 @@ def subject(certificate: str) -> str:
 
 
 def owner_of(acls: Sequence[Any]) -> str:
-    """Return the only subject that may write to a znode with these ACLs, if all clients may read it.
+    """Return the subject that alone may write to a znode with these ACLs, while all clients may read it.
 
-    Return '' if the ACLs are any others.
+    Return '' if the ACLs allow anything else.
     """
     owners = [acl.id.id for acl in acls if (acl.perms, acl.id.scheme) == (31, "x509")]
     return (
@@ -153,11 +153,11 @@ def owner_of(acls: Sequence[Any]) -> str:
 
 
 def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
-    """Let only the subject of the certificate in `tls` write to the root znode, and all clients read it.
+    """Allow only the subject of the certificate in `tls` to write to the root znode, and all clients to read it.
 
-    Return a list with the change, [] if the ACL is so already. With the default ACL, any client with a trusted
-    certificate could create znodes beside Kafka's. Raises EnsembleError if the ensemble rejects it or does not answer,
-    ImportError if kazoo or cryptography is not installed.
+    Return a list with the change, [] if the ACL is the required one. With the default ACL, any client with a trusted
+    certificate could create znodes beside Kafka's. Raises EnsembleError if the ensemble rejects the change or does not
+    answer, ImportError if kazoo or cryptography is not installed.
     """
     from kazoo.client import KazooClient
     from kazoo.exceptions import KazooException

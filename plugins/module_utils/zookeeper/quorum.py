@@ -41,7 +41,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Block:
-    """One reason why servers may not stop: what is affected, why, and the remedy (`cure`)."""
+    """One reason why servers may not stop: `what` is affected, `why` they may not stop, and what to do (`cure`)."""
 
     what: str
     why: str
@@ -55,8 +55,8 @@ class Block:
 def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
     """Tell whether the servers in `alive` hold a quorum of the voters.
 
-    Without groups it is more than half of the voters. With groups it is more than half of the weight in more than half
-    of the groups; groups without weight do not count (ZooKeeper: Hierarchical Quorums).
+    Without groups, a quorum is more than half of the voters. With groups, it is more than half of the weight in more
+    than half of the groups; groups without weight do not count (ZooKeeper: Hierarchical Quorums).
     """
     if all(voter.group is None for voter in voters):
         return 2 * sum(voter.name in alive for voter in voters) > len(voters)
@@ -69,11 +69,11 @@ def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
 
 
 def idle(ensemble: Ensemble) -> list[str]:
-    """Return the servers that do not take part in the ensemble, so that their stop has no effect.
+    """Return the servers that do not take part in the ensemble, so that stopping them has no effect.
 
-    They are servers that report that they do not serve. A server that does not answer here may still serve others. Such
-    a server is idle only if the leader lists the connected servers without it. Their number is no proof, since another
-    follower may have been lost meanwhile.
+    A server is idle if it reports that it does not serve. A server that does not answer here may still serve others; it
+    is idle only if the leader lists the connected servers, and this server is not among them. The number of connected
+    servers proves nothing, since another follower may have been lost meanwhile.
     """
     known = ensemble.has is not None and len(ensemble.of("leader")) == 1
     silent = set(ensemble.of("down")) - set(ensemble.has or ()) if known else set[str]()
@@ -83,9 +83,9 @@ def idle(ensemble: Ensemble) -> list[str]:
 def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
     """Return the reasons why the servers in `stop` may not stop together; [] if they may.
 
-    Without them, the servers that answer (and are connected to the leader, if it lists them) need a quorum. All servers
+    The servers that remain, answer, and are connected to the leader (if it lists them) need a quorum. All servers
     connected to the leader have to be in sync. If a server does not answer, the leader has to list the connected
-    servers. Servers that do not take part may always stop.
+    servers. Servers that do not take part in the ensemble may always stop.
     """
     stopping = sorted(set(stop) - set(idle(ensemble)))
     if not stopping:

@@ -32,10 +32,10 @@ def seen(
     tls: Tls | None = None,
     ids: Mapping[str, str] | None = None,
 ) -> Ensemble:
-    """Return the present state of an ensemble; `servers` maps names to addresses.
+    """Return the present state of an ensemble; `servers` is {server: address}.
 
-    If `ids` ({name: id of the server}) is given and a server does not answer, the leader is asked which servers are
-    connected, for up to 3 seconds. Raises OwnFileError if a file of `tls` cannot be read here.
+    If `ids` ({server: its id}) is given and a server does not answer, the leader is asked which servers are connected,
+    for up to 3 seconds. Raises OwnFileError if a file of `tls` cannot be read on this host.
     """
     modes = state(servers, port, tls)
     leaders = [name for name, mode in modes.items() if mode == "leader"]
@@ -52,9 +52,10 @@ def seen(
 def servers_of_leader(ask: Callable[[], str], answer: str, ids: Mapping[str, str], synced: int) -> set[str] | None:
     """Return the names of the servers that are connected to the leader; None if it does not report them.
 
-    The leader pings each of its servers twice per tick and counts the packets sent to each id (LearnerHandler, from
-    ZooKeeper 3.6 on). `ask` returns its answer to mntr, `answer` is the first one, `ids` maps names to ids. The search
-    ends once as many servers are found as the leader reports as in sync (`synced`).
+    The leader pings each connected server twice per tick, and counts the packets sent to each server id
+    (LearnerHandler, from ZooKeeper 3.6 on). `ask` returns the leader's present answer to mntr, `answer` is its first
+    answer, `ids` is {server: id}. The search ends once as many servers are found as the leader reports as in sync
+    (`synced`).
     """
     before, active = sent(answer), set[str]()
     for _ in range(PINGS if before else 0):
@@ -71,10 +72,11 @@ def sent(answer: str) -> dict[str, int]:
 
 
 def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
-    """Return {kind: texts} of what keeps the ensemble from being healthy, {} if nothing does.
+    """Return {kind: texts} of what keeps the ensemble from being healthy; {} if nothing does.
 
-    `servers` names those that do not serve, `leaders` has a text unless there is exactly one leader, and `followers`
-    has one if followers are not in sync.
+    `servers`: names of the servers that do not serve. `leaders`: a text if there is not exactly one leader.
+    `followers`: a
+    text if followers are not in sync.
     """
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))
@@ -88,7 +90,7 @@ def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
 
 
 def message(found: Lacking, modes: Mapping[str, str]) -> str:
-    """Return the result of `lacking` as one sentence; `modes` maps servers to their modes."""
+    """Return `found`, {kind: texts} of what is missing, as one sentence; `modes` is {server: its mode}."""
     silent = [f"{name} is {modes[name]}" for name in found.get("servers", ())]
     return "; ".join([*silent, *found.get("leaders", ()), *(f"followers: {one}" for one in found.get("followers", ()))])
 
@@ -98,7 +100,7 @@ def before_stop(
 ) -> Verdict:
     """Wait until the servers in `stop` may be stopped together, within the limits of `patience`.
 
-    `look` returns the present state. Servers that this run has stopped itself (`stopped`) are not waited for.
+    `look` returns the present state. Servers in `stopped`, which this run has stopped itself, are not waited for.
     """
 
     def once() -> Look:
@@ -121,8 +123,9 @@ def before_stop(
 def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: Lacking, patience: Patience) -> Verdict:
     """Wait until the servers in `started` serve, with one leader and all answering followers in sync.
 
-    `before` is what `lacking` returned before the restart; servers that did not serve then are not waited for. If there
-    can be no quorum because of them, no server can serve: then it is enough that the started ones answer.
+    `before` is {kind: texts} of what was missing before the restart; servers that did not serve then are not waited
+    for. If the ensemble cannot have a quorum without those servers, no server can serve: then the servers in `started`
+    only have to answer.
     """
 
     def once() -> Look:

@@ -18,7 +18,7 @@ RESOURCES = {"CLUSTER": "BROKER"}
 
 
 def found(admin: Admin) -> set[Acl]:
-    """Return all ACLs of the cluster; the kind of a resource that the library does not know is UNKNOWN.
+    """Return all ACLs of the cluster; a kind of resource that the library does not know is returned as UNKNOWN.
 
     Raises AdminError if the request is rejected or not answered.
     """
@@ -46,21 +46,21 @@ def found(admin: Admin) -> set[Acl]:
 
 
 def create(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Create ACLs in one request; return {ACL as text: why it failed}."""
+    """Create ACLs in one request; return {text of an ACL that was not created: reason}."""
     asked = {binding(acl): acl for acl in acls}
     futures = admin.client.create_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def delete(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
-    """Delete ACLs in one request; return {ACL as text: why it failed}."""
+    """Delete ACLs in one request; return {text of an ACL that was not deleted: reason}."""
     asked = {binding(acl, True): acl for acl in acls}
     futures = admin.client.delete_acls(list(asked), request_timeout=admin.patience) if asked else {}
     return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def binding(acl: Acl, as_filter: bool = False) -> Any:
-    """Return an ACL as the library's AclBinding; with `as_filter`, as the AclBindingFilter of this ACL alone."""
+    """Return an ACL as the library's AclBinding; with `as_filter`, as an AclBindingFilter for exactly this ACL."""
     from confluent_kafka.admin import (
         AclBinding,
         AclBindingFilter,

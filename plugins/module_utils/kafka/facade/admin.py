@@ -35,7 +35,7 @@ BROKEN = ("(_TRANSPORT)", "(NETWORK_EXCEPTION)", "(UNKNOWN)")
 class AdminError(Failure):
     """The cluster rejected a request, or did not answer it.
 
-    The text names the step of the connection that failed, or has the client's error.
+    The text names the step of the connection that failed, or is the error of the client library.
     """
 
 
@@ -89,7 +89,7 @@ class Metadata:
 
     @cached_property
     def topics(self) -> dict[str, list[tuple[int, ...]]]:
-        """Return {topic: replicas of each of its partitions, in the order of their numbers}."""
+        """Return {topic: [brokers with a replica, for each partition in the order of partition numbers]}."""
         by_topic: dict[str, list[tuple[int, ...]]] = {}
         for partition in self.partitions:
             by_topic.setdefault(partition.topic, []).append(partition.replicas)
@@ -123,7 +123,7 @@ def refused(text: str) -> AdminError:
 
 
 def answer(future: Future[Any], timeout: float) -> Any:
-    """Return the result of a request, within `timeout` seconds (plus one for the library).
+    """Return the result of a request; wait for it at most `timeout` seconds, and 1 s more for the library.
 
     Raises AdminError if the request is rejected or not answered.
     """
@@ -136,9 +136,9 @@ def answer(future: Future[Any], timeout: float) -> Any:
 
 
 def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging: bool = False) -> dict[str, str]:
-    """Wait for requests, each (name, future); return {name: why it failed}.
+    """Wait for requests, each (name, future); return {name of a failed request: reason}.
 
-    If the requests only validate (`judging`), raises Unanswered for one without an answer.
+    With `judging`, the requests only validate; then Unanswered is raised if a request gets no answer.
     """
     reasons = {}
     for name, future in futures:
@@ -173,16 +173,16 @@ class Admin:
             other.close()
 
     def leave_behind(self) -> None:
-        """Make kafka-python connect again for the next request.
+        """Make kafka-python use a new connection for the next request.
 
-        A connection that waits for an answer cannot be used for another request.
+        A connection on which a request still waits for its answer cannot be used for another request.
         """
         self.other = None
 
     def metadata(self) -> Metadata:
         """Return the metadata of all topics, within FIRST seconds.
 
-        Raises AdminError that names the step of the connection that failed, as DNS or TLS.
+        Raises AdminError, which names the step of the connection that failed, as DNS or TLS.
         """
         try:
             return self.look(FIRST)
@@ -193,9 +193,9 @@ class Admin:
     def look(self, timeout: float) -> Metadata:
         """Read the metadata once, within `timeout` seconds. Raises AdminError with the library's error.
 
-        Only a metadata request is used: librdkafka 2.16.0 ends the whole process (rd_assert in
-        rd_kafka_admin_response_parse) if a broker that has just started, and knows no brokers yet, answers
-        DescribeCluster.
+        Only a metadata request is used, and no DescribeCluster. A broker that has just started may answer
+        DescribeCluster without any broker; then librdkafka 2.16.0 ends the whole process (rd_assert in
+        rd_kafka_admin_response_parse).
         """
         from confluent_kafka import KafkaError, KafkaException
 
@@ -216,9 +216,9 @@ class Admin:
         return self.known
 
     def anybody(self) -> dict[str, int]:
-        """Return the option `broker` of a request, {broker: id of a reachable broker}; {} if none is reachable.
+        """Return {'broker': id of a reachable broker}, the option with which a request goes to this broker.
 
-        Without this option the library waits for the controller.
+        Without this option, the library waits for the controller. Return {} if no broker is reachable.
         """
         places = self.known.brokers if self.known else {}
         return next(({"broker": one} for one in sorted(places) if connect(*places[one], REACH) == "open"), {})
@@ -226,7 +226,7 @@ class Admin:
     def reach_controller(self) -> None:
         """Wait until the cluster has a controller that can be reached: only the controller writes topics and users.
 
-        Raises Uncontrolled after ELECTION seconds, AdminError if no broker answers.
+        Raises Uncontrolled if it has none after ELECTION seconds, AdminError if no broker answers.
         """
         deadline, tick = time.monotonic() + ELECTION, threading.Event()
         while why := uncontrolled(self.metadata()):
@@ -235,10 +235,10 @@ class Admin:
             tick.wait(0.5)
 
     def explain(self, error: AdminError) -> AdminError:
-        """Return an error that names the cause of `error`, a request that failed; `error` itself if no cause is found.
+        """Return an error with the cause of `error`, the failure of a request; `error` itself if no cause is found.
 
-        Causes are a cluster that no longer answers, no controller, an advertised listener that cannot be reached, and a
-        ZooKeeper that does not answer the brokers.
+        Causes are a cluster that no longer answers, a missing controller, an advertised listener that cannot be
+        reached, and a ZooKeeper that does not answer the brokers.
         """
         if isinstance(error, NotAllowed | Uncontrolled):
             return error
@@ -264,11 +264,11 @@ class Admin:
         return error
 
     def elect(self, partitions: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
-        """Start an election of preferred leaders; return a function that waits for the answer for some seconds.
+        """Start an election of preferred leaders; return a function that waits for the answer for a number of seconds.
 
-        The function returns {TOPIC-NUMBER: why it was not elected}, or None without an answer. It raises AdminError if
-        the election is rejected, and Unanswered if the result is unknown or the request has to be repeated. An election
-        that cannot be started raises AdminError at once.
+        The function returns {TOPIC-NUMBER: why its leader was not elected}, or None if there is no answer in time. It
+        raises Unanswered if the result is unknown or the request has to be repeated, and AdminError if the election is
+        rejected. An election that cannot be started raises AdminError at once.
         """
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
@@ -296,10 +296,10 @@ class Admin:
         return answered
 
     def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
-        """Make a broker read a file again, by setting the setting `key` to the current `path` of the file.
+        """Make a broker read a file again, by setting the setting `key` to `path`, the present path of the file.
 
-        The setting is then removed, since it would override the broker's file. Raises AdminError if the broker rejects
-        one of the two requests, or does not answer within `timeout` seconds.
+        The setting is removed afterwards, since it would override the broker's file. Raises AdminError if the broker
+        rejects a request, or does not answer within `timeout` seconds.
         """
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 

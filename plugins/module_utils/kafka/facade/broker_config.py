@@ -19,9 +19,10 @@ Own = dict[str, str | None]
 
 
 def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
-    """Return a broker's own dynamic settings, the dynamic settings of all brokers, and {setting: what it is}.
+    """Return (a broker's own dynamic settings, the dynamic settings of all brokers, {setting: what is known of it}).
 
-    The last value has all settings that the broker knows. Raises AdminError if the request is rejected or not answered.
+    The third value has all settings that the broker knows. Raises AdminError if the request is rejected or not
+    answered.
     """
     entries = _described(admin, broker)
     known = {
@@ -93,9 +94,9 @@ def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
 
 
 def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
-    """Return the dynamic settings of all brokers and of each broker in `brokers`, and all settings that they know.
+    """Return all dynamic settings, those of all brokers and those of each broker in `brokers`, and the known settings.
 
-    Raises AdminError if the request is rejected or not answered.
+    Raises AdminError if a request is rejected or not answered.
     """
     settings: dict[str, Own] = {ALL: {}}
     known: dict[str, Known] = {}
@@ -115,10 +116,10 @@ def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
 def write(
     admin: Admin, scope: str, settings: Mapping[str, str | None], broker: int, validate_only: bool = False
 ) -> str:
-    """Set and remove settings of a scope through a broker; return why it rejects them, '' if it accepts them.
+    """Set and remove settings of a scope through one broker; return why the broker rejects them, '' if it accepts them.
 
-    `scope` is a broker's id, or '' for all brokers; a value of None removes a setting. Raises AdminError if the request
-    is rejected or not answered.
+    `scope` is a broker's id, or '' for all brokers; a value of None removes a setting. With `validate_only`, nothing is
+    written. Raises AdminError if the request is rejected as a whole, or not answered.
     """
     from kafka.protocol.admin import IncrementalAlterConfigsRequest as Request
 

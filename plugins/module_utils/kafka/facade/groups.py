@@ -1,4 +1,7 @@
-"""Reads consumer groups and the ends of partitions, and resets offsets of groups, with confluent-kafka."""
+"""Reads consumer groups and the first and last offsets of partitions, and resets offsets of groups.
+
+Uses confluent-kafka.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,10 @@ def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
 
 
 def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) -> Ends:
-    """Return the first and the next offset of partitions, and with `timestamp` (ms since 1970) the offset at that time.
+    """Return the first offset of each partition, and the offset that its next record gets.
 
-    Raises AdminError if the request is rejected or not answered.
+    With `timestamp` (ms since 1970), also return the offset of the first record at or after that time. Raises
+    AdminError if the request is rejected or not answered.
     """
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
@@ -66,7 +70,7 @@ def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) ->
 
 
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
-    """Set the offsets of groups without members; return {group: why it failed}.
+    """Set the offsets of groups without members; return {group whose offsets were not set: reason}.
 
     `wanted` is {group: {(topic, partition): offset}}.
     """

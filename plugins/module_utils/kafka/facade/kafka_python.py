@@ -46,11 +46,11 @@ def load() -> None:
 
 
 def bounded(seconds: float, function: Callable[[], Answer], what: str) -> Answer:
-    """Return the result of `function`, which uses kafka-python; `what` names its request in messages.
+    """Return the result of `function`, which calls kafka-python; `what` names the request in messages.
 
-    Raises AdminError if the function fails, Unanswered after `seconds` (its thread is then abandoned): the library
-    waits forever for a peer that sends nothing. `unsure` of an AdminError is set if the request may have been carried
-    out.
+    Raises Unanswered if `function` takes longer than `seconds`: the library would wait forever for a server that sends
+    nothing. The thread of `function` is then abandoned. Raises AdminError if `function` fails; its attribute `unsure`
+    is set if the request may have been carried out.
     """
     from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 
@@ -115,7 +115,7 @@ class KafkaPython:
         )
 
     def ask(self, request: Any, seconds: float, broker: int | None = None) -> Any:
-        """Send one request and return its answer, within `seconds`; without `broker`, any broker gets it.
+        """Send one request to `broker` (None: to any broker), and return its answer within `seconds`.
 
         Raises AdminError if the request is rejected or not answered.
         """
@@ -141,7 +141,7 @@ def of(admin: Admin) -> KafkaPython:
 
 @contextmanager
 def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
-    """Yield a kafka-python client that is connected to one broker, at its address `place` (host:port).
+    """Context manager: yield a kafka-python client connected to one broker, at its address `place` (host:port).
 
     Raises AdminError if the broker does not answer, ImportError without kafka-python.
     """
@@ -154,10 +154,10 @@ def at(properties: Mapping[str, Any], place: str) -> Iterator[KafkaPython]:
 
 
 def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metadata:
-    """Return the metadata of exactly this broker, at its address `place` (host:port).
+    """Return the metadata that this broker itself has; `place` is its address (host:port).
 
-    confluent-kafka would ask any broker that the first answer names. Raises AdminError if the broker does not answer,
-    ImportError without kafka-python.
+    confluent-kafka might ask any other broker that the first answer names. Raises AdminError if the broker does not
+    answer, ImportError without kafka-python.
     """
     load()
     from kafka.errors import for_code
@@ -177,7 +177,7 @@ def metadata_of(properties: Mapping[str, Any], place: str, broker: int) -> Metad
 
 
 def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[str]:
-    """Return the log dirs that exactly this broker, at its address `place` (host:port), has taken offline.
+    """Return the log dirs that this broker itself has taken offline; `place` is its address (host:port).
 
     Raises AdminError if the broker does not answer, ImportError without kafka-python.
     """
@@ -190,7 +190,7 @@ def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[
 
 
 def error_text(entry: Any) -> str:
-    """Return the error of an answer, or of an entry in it, as `TEXT (NAME)`.
+    """Return the error of an answer of kafka-python, or of an entry in an answer, as `TEXT (NAME)`.
 
     The text is an Unsure if the request may have been carried out.
     """

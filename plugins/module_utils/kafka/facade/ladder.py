@@ -40,9 +40,9 @@ def resolved(host: str) -> str:
 
 
 def in_time(function: Any, *arguments: Any) -> str:
-    """Return the result of `function(*arguments)`, or `no answer within 2 s` after RUNG seconds.
+    """Return the result of `function(*arguments)`; return `no answer within 2 s` if it takes longer than RUNG seconds.
 
-    The thread of a function that is late is abandoned.
+    In that case, the thread of the function is abandoned.
     """
     pool = ThreadPoolExecutor(1)
     try:
@@ -97,7 +97,7 @@ def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
 
 
 def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (step, error) of the first step that fails at one server: DNS, TCP or TLS; ('', '') if none fails.
+    """Return (step, error) of the first step that fails at a server: DNS, TCP or TLS; ('', '') if no step fails.
 
     `properties` are librdkafka's.
     """
@@ -114,9 +114,10 @@ def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, st
 
 
 def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
-    """Return one text: which step of the connection failed, at which server. `properties` are librdkafka's.
+    """Return one text about why no server could be used: the step of the connection that failed, for each server.
 
-    `errors` (KafkaError) are what the library reported meanwhile: only they show a failed login or advertised listener.
+    `properties` are librdkafka's. `errors` (KafkaError) are the errors that the library reported before: a failed
+    login, or an advertised listener that cannot be reached, is only in these.
     """
     from confluent_kafka import KafkaError
 

@@ -32,9 +32,10 @@ class LogDir:
 
 
 def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
-    """Return the log dirs of brokers, including offline ones; with `only`, just these partitions in them.
+    """Return the log dirs of brokers, including offline ones, each with its replicas.
 
-    Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    If `only` is not empty, just the replicas of these partitions are read. Raises AdminError if a broker rejects the
+    request or does not answer, ImportError without kafka-python.
     """
     dirs = []
     for answer in by_broker(admin, brokers, only).values():
@@ -47,10 +48,10 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
 def by_broker(
     admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()
 ) -> dict[int, list[LogDir] | AdminError]:
-    """Return {broker: its log dirs, or an AdminError if the broker did not answer}, in the order of ids.
+    """Return {broker: its log dirs, or an AdminError if the broker did not answer}, sorted by broker id.
 
-    With `only`, brokers are asked for these partitions alone. They are asked in parallel. Raises AdminError if no
-    client can connect, ImportError without kafka-python.
+    Brokers are asked in parallel. If `only` is not empty, just the replicas of these partitions are read. Raises
+    AdminError if no client can connect, ImportError without kafka-python.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code
@@ -88,10 +89,10 @@ def _read(broker: int, one: Any) -> LogDir:
 
 
 def alter(admin: Admin, broker: int, wanted: Mapping[Place, str]) -> dict[Place, str]:
-    """Make a broker copy replicas to other log dirs of its own; return {partition: why it failed}.
+    """Make a broker copy replicas to other log dirs of its own; return {partition that it rejects: reason}.
 
-    `wanted` is {partition: path}; the log dir in which the replica is now cancels a copy in progress. Raises AdminError
-    if the request is rejected or not answered, ImportError without kafka-python.
+    `wanted` is {partition: path of the log dir}. The path of the log dir that has the replica now cancels a running
+    copy. Raises AdminError if the whole request is rejected or not answered, ImportError without kafka-python.
     """
     library = kafka_python.of(admin)
     from kafka.errors import for_code

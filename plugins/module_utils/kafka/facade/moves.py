@@ -1,4 +1,4 @@
-"""Reads and changes reassignments of partitions, with kafka-python: confluent-kafka cannot."""
+"""Reads and changes reassignments of partitions, with kafka-python: confluent-kafka has no such requests."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def running(admin: Admin) -> dict[Place, Running]:
 def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[Place]:
     """Return the (topic, partition) pairs with a running reassignment, as the broker `controller` reports them.
 
-    The request goes to exactly this broker, at its address `place` (host:port). Raises Uncontrolled if the broker is
-    not the controller. Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
+    The request goes only to this broker, at its address `place` (host:port). Raises Uncontrolled if the broker is not
+    the controller, AdminError if the request is rejected or not answered, ImportError without kafka-python.
     """
     from kafka.errors import NotControllerError, for_code
     from kafka.protocol.admin import ListPartitionReassignmentsRequest
@@ -79,9 +79,9 @@ def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[P
 def alter(admin: Admin, wanted: Mapping[Place, Sequence[int] | None]) -> dict[Place, str]:
     """Reassign partitions to these replicas, the preferred leader first; None cancels a running reassignment.
 
-    Return {partition: why it failed}; cancelling without a running reassignment is no failure. When the controller has
-    answered, it has stored all other reassignments. Raises AdminError if the request is rejected or not answered,
-    ImportError without kafka-python.
+    Return {partition whose reassignment was rejected: reason}; the controller has stored all others. Canceling without
+    a running reassignment is no error. Raises AdminError if the whole request is rejected or not answered, ImportError
+    without kafka-python.
     """
     from kafka.errors import NoReassignmentInProgressError
     from kafka.protocol.admin import AlterPartitionReassignmentsRequest as Request

@@ -1,4 +1,4 @@
-"""Reads and writes the client quotas of a cluster, with kafka-python: confluent-kafka cannot."""
+"""Reads and writes the client quotas of a cluster, with kafka-python: confluent-kafka has no such requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {"user": "user", "client_id": "client-id"}
 
 
 def found(admin: Admin) -> dict[Entity, Values]:
-    """Return {entity: its quotas} of users and client ids; quotas of other entities, as of addresses, are left out.
+    """Return {entity: its quotas} of users and client ids; quotas of other entities, as IP addresses, are left out.
 
     Raises AdminError if the request is rejected or not answered, ImportError without kafka-python.
     """
@@ -33,9 +33,9 @@ def found(admin: Admin) -> dict[Entity, Values]:
 def write(
     admin: Admin, wanted: Sequence[tuple[Entity, Mapping[str, float | None]]], validate_only: bool = False
 ) -> dict[str, str]:
-    """Set quotas, each (entity, {quota: value, or None to remove it}); return {entity as text: why it failed}.
+    """Set quotas, each (entity, {quota: value, or None to remove it}); return {text of a failed entity: reason}.
 
-    With `validate_only`, brokers only validate them.
+    With `validate_only`, brokers validate the quotas and write nothing.
     """
     from kafka.protocol.admin import AlterClientQuotasRequest as Request
 

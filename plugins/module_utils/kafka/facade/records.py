@@ -20,7 +20,7 @@ READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "
 
 
 def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
-    """Delete the records before an offset of each partition; return {TOPIC-NUMBER: why it failed}.
+    """Delete the records before an offset of each partition; return {TOPIC-NUMBER of a failed partition: reason}.
 
     `before` is {(topic, partition): offset}.
     """
@@ -34,9 +34,10 @@ def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
 def read(
     admin: Admin, begin: Mapping[Place, int], until: Mapping[Place, int], wanted: Callable[[Any], bool], limit: int
 ) -> list[dict[str, Any]]:
-    """Return up to `limit` records that `wanted` accepts, of each partition from offset `begin` to `until` (exclusive).
+    """Return the records in a range of offsets that `wanted` accepts, at most `limit` records of all partitions together.
 
-    Commits no offset and joins no group. Raises AdminError if a read fails, or no record comes for ASK seconds.
+    `begin` and `until` are {(topic, partition): offset}: reading starts at `begin` and ends before `until`. No offset
+    is committed, and no group is joined. Raises AdminError if a read fails, or if no record arrives for ASK seconds.
     """
     from confluent_kafka import KafkaError, TopicPartition
 
@@ -77,7 +78,7 @@ def text(value: bytes | None) -> str | None:
 
 
 def as_dict(message: Any) -> dict[str, Any]:
-    """Return a record of the library as the module kafka_topic returns it."""
+    """Convert a record of the library to a dict, the form in which the module kafka_topic returns records."""
     return {
         "partition": message.partition(),
         "offset": message.offset(),

@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class NewTopic:
-    """A topic to create; `replicas` has the ids of the brokers of each partition."""
+    """A topic to create; `replicas` has, for each partition, the ids of the brokers that get a replica."""
 
     name: str
     replicas: Sequence[Sequence[int]]
@@ -49,7 +49,10 @@ class NewTopic:
 
 @dataclass(frozen=True)
 class MorePartitions:
-    """Partitions to add to a topic, which then has `total`; `replicas` has the ids of the brokers of each new one."""
+    """Partitions to add to a topic, which has `total` partitions afterwards.
+
+    `replicas` has, for each new partition, the ids of the brokers that get a replica.
+    """
 
     name: str
     total: int
@@ -66,7 +69,7 @@ class Settings:
 
 
 def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> dict[str, Future[Any]]:
-    """Request the settings of resources of a kind (TOPIC, BROKER); return {name of a resource: future}.
+    """Request the settings of resources of a kind (TOPIC or BROKER); return {name of a resource: future}.
 
     `timeout` is in seconds.
     """
@@ -84,9 +87,9 @@ def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> 
 
 
 def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK) -> dict[str, dict[str, Setting]]:
-    """Return {name of a resource: {name of a setting: setting}} of resources of a kind (TOPIC, BROKER).
+    """Return {name of a resource: {name of a setting: setting}}; `kind` is TOPIC or BROKER, for all `names`.
 
-    Raises AdminError if the request is rejected or not answered.
+    `timeout` is in seconds. Raises AdminError if the request is rejected or not answered.
     """
     from confluent_kafka.admin import ConfigSource
 
@@ -98,9 +101,10 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
 
 
 def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = ASK) -> list[str | None]:
-    """Ask brokers in parallel for one setting of a topic, with `asked` {broker: topic}; return the values they report.
+    """Ask brokers in parallel for the setting `name` of a topic, and return the values that they report.
 
-    Raises AdminError if a broker rejects the request or does not answer.
+    `asked` is {broker: topic for which to ask this broker}. Raises AdminError if a broker rejects the request or does
+    not answer.
     """
     from confluent_kafka.admin import ConfigResource, ResourceType
 
@@ -113,7 +117,7 @@ def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = 
 
 
 def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
-    """Return {broker: its rack, None if it has none} of those brokers that answer.
+    """Return {broker: its rack, None if it has none}; brokers that do not answer are left out.
 
     Raises NotAllowed if the user has no right to read settings.
     """
@@ -130,9 +134,10 @@ def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[in
 
 
 def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
-    """Return the brokers' defaults of topics' settings, and num.partitions and default.replication.factor.
+    """Return {setting: default of the brokers} for topics, with num.partitions and default.replication.factor.
 
-    They are the values of the first broker that answers. Raises AdminError if neither of the first two does.
+    These are the values of one broker: the first that answers among the first two of `brokers`. Raises AdminError if
+    neither answers.
     """
     error = AdminError("no broker to ask")
     for broker in list(brokers)[:2]:
@@ -153,16 +158,16 @@ def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
 
 
 def scaled(value: str, factor: int) -> str:
-    """Return a number multiplied by `factor`, as text; a negative one means no limit in any unit and becomes -1."""
+    """Return the number `value` multiplied by `factor`, as text; a negative number means no limit and gives -1."""
     if value.startswith("-"):
         return "-1"
     return value if factor == 1 else str(int(value) * factor)
 
 
 def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:
-    """Set and remove settings of topics, without a change of their other settings; return {topic: why it failed}.
+    """Set and remove settings of topics, without changing their other settings; return {failed topic: reason}.
 
-    With `validate_only`, brokers only validate them.
+    With `validate_only`, brokers validate the settings and write nothing.
     """
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
@@ -184,7 +189,7 @@ def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = Fa
 
 
 def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
-    """Create topics, or only validate them; return {topic: why it failed}."""
+    """Create topics; return {failed topic: reason}. With `validate_only`, brokers only validate them."""
     from confluent_kafka.admin import NewTopic as Wanted
 
     asked = [
@@ -207,7 +212,7 @@ def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False
 
 
 def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = False) -> dict[str, str]:
-    """Add partitions to topics, or only validate them; return {topic: why it failed}."""
+    """Add partitions to topics; return {failed topic: reason}. With `validate_only`, brokers only validate them."""
     from confluent_kafka.admin import NewPartitions
 
     asked = [
@@ -224,7 +229,7 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
 
 
 def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
-    """Delete topics with their records; return {topic: why it failed}."""
+    """Delete topics with their records; return {failed topic: reason}."""
     return in_batches(admin, names, lambda batch: admin.client.delete_topics(list(batch), **times(admin)).items())
 
 
@@ -234,10 +239,10 @@ def in_batches(
     send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]],
     validate_only: bool = False,
 ) -> dict[str, str]:
-    """Call `send` with each BATCH of `asked` and wait; return {name: why it failed}.
+    """Split `asked` into batches of BATCH, send each with `send`, and wait; return {name of a failed resource: reason}.
 
-    `send` sends one request, and returns (name, future) for each resource. Raises Unanswered for a request without an
-    answer if the requests only validate.
+    `send` sends one request, and returns (name, future) for each resource. With `validate_only`, raises Unanswered if a
+    request gets no answer.
     """
     found: dict[str, str] = {}
     for start in range(0, len(asked), BATCH):
@@ -246,6 +251,6 @@ def in_batches(
 
 
 def times(admin: Admin, validate_only: bool = False) -> dict[str, float]:
-    """Return the timeouts of a request in seconds: that of the client, and a shorter one of the broker."""
+    """Return the two timeouts of a request in seconds: that of the client, and a shorter one for the broker."""
     timeout = ASK if validate_only else admin.patience
     return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}

@@ -42,7 +42,7 @@ def credentials(admin: Admin) -> dict[str, dict[str, int]]:
 
 
 def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
-    """Create, change and delete credentials in one request; return {user: why it failed}.
+    """Create, change and delete credentials in one request; return {failed user: reason}.
 
     A credential without a password is deleted.
     """
@@ -74,7 +74,7 @@ class Logins:
         self.protocol = str(self.properties.get("security.protocol") or "PLAINTEXT").upper()
 
     def work(self, user: str, password: str, mechanism: str) -> bool:
-        """Tell whether a user can log in with a password, by one login.
+        """Tell whether a user can log in with a password; this makes one login.
 
         Raises AdminError if the listener does not answer or does not offer the mechanism, ClientError if `properties`
         are invalid.
@@ -114,7 +114,7 @@ class Logins:
             return list(pool.map(lambda one: self.work(one.user, one.password or "", one.mechanism), asked))
 
     def wait(self, asked: Sequence[Credential]) -> dict[str, str]:
-        """Wait until new passwords log in, each for SECONDS seconds; return {user: why the password does not}."""
+        """Wait, up to SECONDS seconds each, until users can log in with new passwords; return {failed user: reason}."""
 
         def until_known(one: Credential) -> str:
             deadline, tick = time.monotonic() + SECONDS, threading.Event()

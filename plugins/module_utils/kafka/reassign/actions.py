@@ -1,4 +1,4 @@
-"""Describes what a run will do, and renders it as the plan that is printed before anything moves. No I/O."""
+"""Describes what a run will do, as the plan that is printed before anything moves. No I/O."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = 20
 
 @dataclass(frozen=True)
 class Work:
-    """The plan of one run: its record, the moves still to be made, and the lines that are printed before it starts."""
+    """The plan of one run: its record, the moves still to be made, and the lines to print before the run starts."""
 
     record: Record
     lines: Sequence[str] = ()
@@ -36,12 +36,12 @@ class Work:
 
     @property
     def bytes(self) -> int:
-        """Return how many bytes this run copies: those of `left` without the moves that it cancels."""
+        """Return how many bytes this run copies: the moves in `left`, without those that it only cancels."""
         return sum(move.bytes for move in self.left) - sum(move.bytes for move in self.canceled)
 
     @property
     def spared(self) -> int:
-        """Return how many bytes of the record this run does not copy, because their moves are made or canceled."""
+        """Return how many bytes of the record's moves this run does not copy, as the moves are made or are canceled."""
         return max(0, sum(move.bytes for move in self.record.moves) - self.bytes)
 
     @property
@@ -92,7 +92,7 @@ def lines(record: Record, there: snapshot.Snapshot, moves: Sequence[Move]) -> li
 
 
 def declared_factors(record: Record) -> list[str]:
-    """Return one line of the plan for each declared number of replicas in the record, with the topics that get it."""
+    """Return lines of the plan: for each declared number of replicas in the record, the topics that get this number."""
     topics: dict[int, list[str]] = {}
     for name, factor in sorted(record.factors.items()):
         topics.setdefault(factor, []).append(name)
@@ -106,8 +106,9 @@ def declared_factors(record: Record) -> list[str]:
 def busiest(moves: Sequence[Move], partitions: Iterable[Partition]) -> int:
     """Return the bytes that the most loaded broker has to send or to receive.
 
-    Divided by the rate, they give the least duration of the moves. The leader of a partition sends the data. A
-    partition without a leader (recreated empty on a new disk, its records given up) is sent by no broker.
+    This number divided by the rate is the least duration of the moves. The leader of a partition sends the data.
+    Nothing is sent for a partition without a leader: it is recreated empty on a new disk, because its records were
+    given up.
     """
     leaders = {(one.topic, one.number): one.leader for one in partitions}
     sent, received = Counter[int](), Counter[int]()

@@ -76,7 +76,7 @@ def size(number: float) -> str:
 def speed(rate: int) -> str:
     """Format a configured rate (bytes a second), as `50 MB`; the caller appends `/s`.
 
-    A rate that is no whole number of GB, MB or KB is formatted as by `size`.
+    A rate that is no whole number of GB, MB or KB is formatted as GiB, MiB or KiB with one decimal place.
     """
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
@@ -97,7 +97,7 @@ def measured(rate: float) -> str:
 
 
 def enough(rate: float) -> str:
-    """Return twice the given write rate (bytes a second) as a value of the option `rate`, so that a copy can end."""
+    """Return a value for the option `rate` with which a copy can end: twice the write rate (bytes a second) `rate`."""
     unit = "MB" if rate >= UNITS["MB"] else "KB"
     return f"{math.ceil(2 * rate / UNITS[unit])}{unit}"
 

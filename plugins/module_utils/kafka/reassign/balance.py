@@ -15,9 +15,9 @@ TINY = 1e-6
 
 
 class Queue:
-    """The replicas that may move from broker `source` to broker `target`, the best candidate first.
+    """The replicas that may move from broker `source` to broker `target`, in the order in which they should move.
 
-    First comes the topic of which the source exceeds the target by the most replicas. Within that topic, `pop` takes
+    First comes the topic of which the source has the most replicas more than the target. Within that topic, `pop` takes
     the replica whose size is nearest to the bytes asked for.
     """
 
@@ -62,8 +62,8 @@ class Queue:
 def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
     """Move replicas in `layout` to brokers of `targets` until each partition is spread evenly over racks, if possible.
 
-    `wanted` maps each broker to the number of replicas that it should hold; it decides which broker of a rack gives or
-    receives.
+    `wanted` maps each broker to the number of replicas that it should hold. Among the brokers of a rack, this number
+    decides which broker gives or receives a replica.
     """
     for place in layout.now:
         while racks := layout.uneven(layout.now[place]):
@@ -142,8 +142,8 @@ def _move_by_third(
 def leaders(layout: Layout, movable: Sequence[Place]) -> None:
     """Balance how many partitions each broker leads, by reordering the replicas of partitions; nothing is copied.
 
-    Only partitions of `movable` change. While a broker leads at least two partitions more than another, it hands one
-    on, through brokers between them if needed.
+    Only partitions in `movable` change. While a broker leads at least two partitions more than another, it hands one
+    partition on, through brokers between the two if needed.
     """
     led = {broker: 0 for broker in layout.racks}
     for replicas in layout.now.values():

@@ -13,9 +13,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snap
 
 
 def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
-    """Return the moves of the record that the run has made, each with the present state of its partition.
+    """Return the moves that the run has made, as pairs (move, present state of its partition).
 
-    Left out are the moves in `lost` (they cannot be reverted), moves of deleted topics, and moves of partitions that
+    Left out are the moves in `lost` (these cannot be reverted), moves of deleted topics, and moves of partitions that
     another tool has moved.
     """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
@@ -30,25 +30,26 @@ def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) ->
 
 
 def moved_by_others(move: Move, replicas: Collection[int]) -> bool:
-    """Tell whether another tool moved a partition that is not under reassignment.
+    """Tell whether another tool moved the partition of `move`, which has no running reassignment.
 
-    That is so if its present brokers (`replicas`) are neither those before the move nor those after the move.
+    This is the case if its present brokers (`replicas`) are neither the brokers before the move nor those after it.
     """
     return {*replicas} not in ({*move.before}, {*move.after})
 
 
 def under_replicated(moves: Iterable[tuple[Move, Partition]]) -> list[Partition]:
-    """Return those of the moves' partitions that have a replica out of sync."""
+    """Return the partitions with a replica out of sync; each item of `moves` is (move, its partition)."""
     return [partition for _, partition in moves if {*partition.replicas} - {*partition.isr}]
 
 
 def verify(
     record: Record, metadata: Metadata, failed: Failed = NONE, lost: Iterable[Move] = ()
 ) -> tuple[list[str], list[str]]:
-    """Compare the cluster with the record; return two lists of texts: the differences, and notes.
+    """Compare the cluster with the record; return (differences, notes), two lists of texts.
 
     The run may end when there are no differences. A note names a broker that is down and its replicas out of sync. If
-    the run is a cancel, a note may also name an offline log dir: `failed` maps (broker, partition) to the log dir.
+    the run is a cancel, a note may also name an offline log dir. `failed` is {(broker, partition): offline log dir of
+    the replica}; moves in `lost` are not compared.
     """
     differences, down, offline = list[str](), dict[int, list[str]](), dict[tuple[int, str], list[str]]()
     for move, partition in made_moves(record, metadata, lost):

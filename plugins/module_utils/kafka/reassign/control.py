@@ -47,9 +47,9 @@ Continue = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Context manager: turn OSError and ValueError from reading a run's record file into Refused, which names the path.
+    """Context manager: turn OSError and ValueError into Refused, which names the record file at `path`.
 
-    These errors occur if the file is damaged or of another version, or if the file system fails.
+    The body reads this file. The errors occur if it is damaged or of another version, or if the file system fails.
     """
     try:
         yield
@@ -62,8 +62,8 @@ def prepare(
 ) -> Work | None:
     """Return the plan of a run that is new, resumed or reverted; None if there is nothing to do.
 
-    `there` is the cluster as the controller sees it, `declared` maps the brokers of the inventory to their racks, and
-    `begun` is the record of a run that has not ended. Raises Refused with all reasons if nothing may be moved,
+    `there` is the cluster as the controller sees it, `declared` is {broker of the inventory: rack}. `begun` is the
+    record of an earlier run that has not ended. Raises Refused with all reasons if nothing may be moved. Raises
     AdminError if the cluster does not answer, or if the controller lists no partitions although replicas exist.
     """
     if there.sizes and not there.metadata.partitions:
@@ -119,14 +119,14 @@ def nothing_to_move(request: Request, admin: Admin, metadata: Metadata) -> str:
 
 
 def plan_answer(work: Work | None, nothing: str) -> Result:
-    """Return the module's result for a plan that is only printed; if `work` is None, `nothing` is its single line."""
+    """Return the module's result if the plan is only printed; if `work` is None, the plan is the line `nothing`."""
     if work is None:
         return {"changed": False, "plan": [nothing], "moved": []}
     return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": work.bytes}
 
 
 def require_plan(work: Work, name: str) -> None:
-    """Raise Refused if the user allowed only the plan `name` (-e plan=NAME) and this plan has another name."""
+    """Raise Refused if the user allowed only the plan `name` (-e plan=NAME), and `work` has another name."""
     if name and name != work.name:
         text = "".join(f"\n{line}" for line in work.text)
         raise Refused(f"nothing was moved: the cluster has changed, and plan {name} is now another one:{text}")
@@ -135,9 +135,9 @@ def require_plan(work: Work, name: str) -> None:
 def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Continue | None = None) -> Result:
     """Save the record of the plan's run, set its throttles, and start the run; return the module's result.
 
-    With `pause` 0 this call continues to the end of the run. Otherwise it returns at once, so that the plan is printed,
-    and the next call of the module continues. `continues` replaces `continue_run` in runs between log dirs. Raises
-    Unfinished if the cluster does not answer, OSError if the record cannot be written.
+    With `pause` 0, this call continues to the end of the run. Otherwise it returns at once, so that the plan is
+    printed, and the next call of the module continues. Runs between log dirs pass their own `continues` to replace
+    `continue_run`. Raises Unfinished if the cluster does not answer, OSError if the record cannot be written.
     """
     try:
         made = begin(admin, work.record, path)
@@ -154,8 +154,9 @@ def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Con
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Continue the run of the record `made` for `pause` seconds (0: to its end); return the module's result.
 
-    `waited` is the progress that the previous call returned. Raises Unfinished if the run fails or stalls, OSError if
-    the record file cannot be deleted.
+    If the run has not ended by then, the result is progress, and the module has to be called again. `waited` is the
+    progress that the previous call returned. Raises Unfinished if the run fails or stalls, OSError if the record file
+    cannot be deleted.
     """
     run = Run(admin, made, progress(waited))
     if made.back:  # a cancel cannot be canceled itself
@@ -164,9 +165,10 @@ def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: M
 
 
 def begin(admin: Admin, made: Record, path: Path) -> Record:
-    """Save the record of a run, then set its throttles; return the record, with the values from before the run.
+    """Save the record of a run, then set its throttles.
 
-    Raises AdminError if the cluster rejects the throttles or does not answer, OSError if the record cannot be written.
+    Return the record with the throttles added, and with the values that were set before the run. Raises AdminError if
+    the cluster rejects the throttles or does not answer, OSError if the record cannot be written.
     """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
@@ -184,8 +186,8 @@ def begin(admin: Admin, made: Record, path: Path) -> Record:
 def clean_up(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
     """Remove the throttles of a run unless another run needs them, delete its record file, and return notes.
 
-    Before the file is deleted, `look` checks the result: it returns more notes, or raises an error that keeps the
-    record. Raises AdminError if the cluster rejects a change or does not answer, OSError if the file cannot be deleted.
+    `look` is called before the file is deleted: it returns more notes, or raises an error, which keeps the file. Raises
+    AdminError if the cluster rejects a change or does not answer, OSError if the file cannot be deleted.
     """
     there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
@@ -197,8 +199,8 @@ def clean_up(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence
 def finish(run: Run, path: Path) -> Result | None:
     """End a run: verify its result, remove its throttles, delete its record, and return the module's result.
 
-    Return None if the cluster still differs from the plan: a replica out of sync is still copied and needs the
-    throttles. Raises Unfinished if that lasts too long, AdminError if the cluster does not answer.
+    Return None, without any change, if the cluster still differs from the plan, as while a replica is out of sync; the
+    caller then calls again. Raises Unfinished if this lasts too long, AdminError if the cluster does not answer.
     """
     admin, made, now = run.admin, run.record, run.now
     metadata = snapshot.at_controller(admin, admin.metadata(), made.moves)
@@ -214,7 +216,10 @@ def finish(run: Run, path: Path) -> Result | None:
 
 
 def summary(run: Run) -> Result:
-    """Return {moved: names of the moved partitions, bytes: bytes that this run copied, seconds: its duration in s}."""
+    """Return numbers about a run for the module's result.
+
+    `moved`: names of the moved partitions. `bytes`: bytes that this run copied. `seconds`: its duration.
+    """
     size = max(0, sum(move.bytes for move in run.now.done) - run.progress.spared)
     seconds = round(waits.now() - run.progress.begun, 1)
     return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

@@ -56,7 +56,7 @@ def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
 
 
 def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
-    """Return {(broker, partition): bytes on disk} of each copy and of its leader's replica.
+    """Return {(broker, partition): bytes on disk} for each copy in `coming`, and for its leader's replica.
 
     Brokers that are down or do not answer are left out. Raises ImportError if kafka-python is not installed.
     """
@@ -77,10 +77,10 @@ def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tupl
 
 
 def measure(progress: Progress, coming: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
-    """Update `progress` with the present size of each copy; return why the copies cannot end at `rate`, '' if they can.
+    """Update `progress` with the present sizes; return why the copies cannot end at `rate`, '' if they can.
 
-    They cannot end if producers write at least as fast as the rate allows to copy. `coming` are the copies, `there` the
-    sizes by broker and partition, `rate` bytes a second (None: unlimited), `time` the present time (waits.now).
+    They cannot end if producers write at least as fast as the rate allows to copy. `coming` are the copies, `there` is
+    {(broker, partition): bytes on disk}, `rate` is in bytes a second (None: unlimited), `time` is now (waits.now).
     """
     passed = time - progress.at
     received, sent, names_of = Counter[int](), Counter[int](), dict[int, list[str]]()
@@ -168,8 +168,8 @@ def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) ->
 def why_stuck(admin: Admin, copy: Copy, metadata: Metadata, rate: int | None) -> str:
     """Return why a copy receives no data, and what to do.
 
-    The reason is a broker that is down or does not answer, an offline log dir, or a throttle that another tool set. If
-    none is found, the text refers to the logs of both brokers.
+    Possible reasons: a broker that is down or does not answer, an offline log dir, or a throttle that another tool set.
+    If no reason is found, the text refers to the logs of the two brokers.
     """
     if copy.broker not in metadata.brokers:
         return f"broker {copy.broker} is down; start it"

@@ -1,4 +1,4 @@
-"""Compares declared replication factors with the cluster's, and with those of an interrupted run. No I/O."""
+"""Compares declared replication factors with the cluster, and with the record of an interrupted run. No I/O."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Topics = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def differing(request: Request, topics: Topics) -> Request:
-    """Return the request reduced to the topics of the cluster that have another number of replicas than declared.
+    """Return the request, reduced to existing topics whose number of replicas differs from the declared number.
 
-    `topics` maps each topic's name to the brokers of each of its partitions.
+    `topics` is {topic: brokers of each of its partitions}.
     """
     declared = request.wish.factors.items()
     factors = {name: factor for name, factor in declared if name in topics and {*map(len, topics[name])} != {factor}}
@@ -25,7 +25,10 @@ def differing(request: Request, topics: Topics) -> Request:
 
 
 def missing_topics(request: Request, topics: Topics) -> list[str]:
-    """Return a list with one note on declared topics that do not exist in the cluster; [] if all exist."""
+    """Return a list with one note on declared topics that do not exist in the cluster; [] if all exist.
+
+    `topics` is {existing topic: brokers of each of its partitions}.
+    """
     names = sorted(request.wish.factors.keys() - topics.keys()) if request.declared else []
     text = "is declared but does not exist: resources.yml creates it"
     text = text if len(names) == 1 else "are declared but do not exist: resources.yml creates them"
@@ -35,7 +38,7 @@ def missing_topics(request: Request, topics: Topics) -> list[str]:
 def changed_since(request: Request, begun: Record, left: Iterable[Move]) -> list[str]:
     """Return why an interrupted run (`begun`) cannot resume because declarations have changed; [] if it can.
 
-    That is so if a topic of the moves that are `left` is now declared with another number of replicas, or with none.
+    A declaration has changed if a topic of the moves in `left` now has another declared number of replicas, or none.
     """
     now, reasons = request.wish.factors, []
     for name in sorted({move.topic for move in left} & begun.factors.keys()):
@@ -49,9 +52,9 @@ def changed_since(request: Request, begun: Record, left: Iterable[Move]) -> list
 
 
 def for_next_run(request: Request, begun: Record, topics: Topics) -> list[str]:
-    """Return at most one note: on topics whose declared number of replicas changed since the run `begun` was planned.
+    """Return [] or a list with one note on topics whose declared number of replicas changed since `begun` was planned.
 
-    The note asks for another run of the same command.
+    `begun` is the record of the run. The note asks for another run of the same command.
     """
     if not request.declared:
         return []

@@ -71,10 +71,11 @@ class Standing:
 def standing(
     record: Record, metadata: Metadata, running: Mapping[Place, Running], late: Collection[Place] = ()
 ) -> Standing:
-    """Sort the moves of a record by their present state in the cluster.
+    """Return the moves of a record, sorted by their present state in the cluster.
 
-    `running` maps each partition under reassignment to that reassignment. Moves of the partitions in `late` count as
-    lost unless they are running or done: a cancel has given up waiting for them.
+    `running` is {partition: its running reassignment}. A cancel gives up waiting for the partitions in `late`: their
+    moves
+    count as lost unless they are running or done.
     """
     replicas_of = {(one.topic, one.number): one.replicas for one in metadata.partitions}
     by_state: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
@@ -97,8 +98,9 @@ def standing(
 def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
     """Return the moves to start now, the smallest first.
 
-    No broker receives more than INBOUND replicas at the same time, and at most ORDERS moves only reorder replicas.
-    `sent` are the partitions whose moves were started a moment ago, so that the controller may not list them yet.
+    No broker receives more than INBOUND replicas at the same time. At most ORDERS moves that only reorder replicas run
+    at the same time. `sent` are partitions whose moves were started a moment ago; the controller may not list these
+    yet.
     """
     coming = Counter(broker for move in now.running for broker in move.added)
     chosen, orders = [], 0
@@ -177,7 +179,8 @@ class Run:
     def move(self) -> Standing:
         """Read the state of the cluster, and start or cancel the next moves; return the state that was read.
 
-        Raises AdminError if the cluster does not answer, Unfinished if each move that is left would overfill a disk.
+        Raises AdminError if the cluster does not answer. Raises Unfinished if moves are left and each would overfill a
+        disk.
         """
         self.metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, self.metadata, running)
@@ -205,11 +208,11 @@ class Run:
         return now
 
     def cancelable(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
-        """Return the state of a cancel, and the partitions whose reassignments it has to cancel now.
+        """Return (state of a cancel, partitions whose reassignments it has to cancel now).
 
-        Those are reassignments of the run to be reverted, and reassignments of the cancel itself that cannot end. Left
-        out are those whose cancel would delete all in-sync replicas. Raises ImportError if kafka-python is not
-        installed.
+        These are reassignments of the run to be reverted, and reassignments of the cancel itself that cannot end. A
+        reassignment is left out if canceling it would delete all in-sync replicas. Raises ImportError if kafka-python
+        is not installed.
         """
         going = [*now.running, *now.waiting]
         self.outlooks = lost_brokers.outlooks(self.admin, self.progress, going, self.metadata, running)
@@ -223,10 +226,10 @@ class Run:
         return now, [one.move.place for one in ends if not one.only_in_sync]
 
     def lacking(self, now: Standing) -> dict[str, str]:
-        """Return {partition: reason} for each partition that keeps the run from starting more moves; {} if none does.
+        """Return {partition: reason} for each unhealthy partition, which keeps the run from starting more moves.
 
-        Such a partition has no leader or is under-replicated. A cancel ignores partitions of brokers that are down and
-        of offline log dirs, since it has to end anyway. Raises ImportError if kafka-python is not installed.
+        Such a partition has no leader or is under-replicated. A cancel has to end in any case, so it ignores partitions
+        of brokers that are down and of offline log dirs. Raises ImportError if kafka-python is not installed.
         """
         ours = {move.place for move in (*now.running, *now.turned)} | self.sent.keys()
         brokers, back = self.metadata.brokers, self.record.back
@@ -253,8 +256,8 @@ class Run:
     def words(self) -> str:
         """Return a line of progress with the reasons for delays, and update `progress`.
 
-        Raises Unfinished if nothing was copied, or if the rate was too low, for STALLED seconds; ImportError if
-        kafka-python is not installed.
+        Raises Unfinished if, for STALLED seconds, nothing was copied or the rate was too low for the copies to end.
+        Raises ImportError if kafka-python is not installed.
         """
         line, time = self.progress_line(), waits.now()
         stalled = time - self.progress.moved > STALLED
@@ -266,9 +269,10 @@ class Run:
         return words
 
     def progress_line(self) -> str:
-        """Return the line of progress (partitions, bytes, rate, time left, what holds up), and update `progress`.
+        """Return a line of progress, and update `progress`.
 
-        Raises ImportError if kafka-python is not installed.
+        The line has the partitions and bytes moved, the rate, the time left, and reasons for delays. Raises ImportError
+        if kafka-python is not installed.
         """
         now = self.now
         if now == Standing():

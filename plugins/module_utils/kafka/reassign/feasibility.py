@@ -1,4 +1,4 @@
-"""Decides whether a move can end with the brokers that are up, and which in-sync replicas a cancel deletes. No I/O."""
+"""Decides whether a move can end while some brokers are down, and which in-sync replicas a cancel deletes. No I/O."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def unavailable(ids: Iterable[int], place: Place, brokers: Collection[int], fail
 def outlooks(
     moves: Iterable[Move], metadata: Metadata, running: Mapping[Place, Running], failed: Failed = NONE
 ) -> list[Outlook]:
-    """Return the Outlook of each of these unfinished `moves`; moves of deleted topics are left out.
+    """Return the Outlook of each of the unfinished `moves`; moves of deleted topics are left out.
 
-    `running` maps each partition under reassignment to that reassignment; `failed` is described in `unavailable`.
+    `running` is {partition: its running reassignment}, `failed` is {(broker, partition): offline log dir of the
+    replica}.
     """
     partitions = {(one.topic, one.number): one for one in metadata.partitions}
     return [
@@ -74,11 +75,13 @@ def outlook(
 ) -> Outlook:
     """Return whether the move of this partition can end, and whether it can be canceled.
 
-    Brokers that are down (not in `brokers`) and `failed` replicas are missing. `under_way` is the move's reassignment,
-    if any. Kafka ends a move once all target replicas are in sync, including those that were there before
-    (KafkaController.isReassignmentComplete); a new order of the same replicas ends at once. A partition without a
-    leader is copied from no broker, so its in-sync replicas have to return, too. Canceling a move deletes the replicas
-    that it added, in sync or not (KafkaController.updateCurrentReassignment).
+    `brokers` are up; other brokers and the replicas in `failed` are missing. `under_way` is the move's reassignment, if
+    any.
+
+    Kafka ends a move once all its target replicas are in sync, old and new (KafkaController.isReassignmentComplete). A
+    new order of the same replicas ends at once. A partition without a leader cannot be copied, so its in-sync replicas
+    have to return, too. Canceling a move deletes the replicas that it added, in sync or not
+    (KafkaController.updateCurrentReassignment).
     """
     needed = {*move.after} if {*move.after} != {*move.before} else set[int]()
     if needed and partition.leader not in brokers:
@@ -96,7 +99,7 @@ def outlook(
 
 
 def remedy(why: str) -> str:
-    """Return the advice for a reason that `unavailable` returned; for any other reason, to wait for the broker."""
+    """Return what to do about `why`, a reason that a broker is unavailable: repair its disk, or wait for the broker."""
     if why == DOWN:
         return "start it"
     return "repair the disk and restart it" if why.startswith(OFFLINE) else "wait for it"

@@ -33,10 +33,10 @@ def file_systems(dirs: Iterable[LogDir], devices: Devices = MappingProxyType({})
 
 
 def may_share(dirs: Sequence[LogDir], devices: Devices) -> bool:
-    """Tell whether these log dirs of one broker may be on the same file system.
+    """Tell whether the log dirs in `dirs`, all of one broker, may be on the same file system.
 
-    If all of their devices are known, these decide. Otherwise two log dirs are apart if their total or free bytes
-    differ, or if together they hold more bytes than are in use on one file system.
+    If the device numbers of all of them are known, these decide. Otherwise two log dirs are on different file systems
+    if their total or free bytes differ, or if together they hold more bytes than are in use on one file system.
     """
     known = [devices.get((one.broker, one.path)) for one in dirs]
     if None not in known:

@@ -30,10 +30,11 @@ A broker that is restarted returns earlier.
 def outlooks(
     admin: Admin, progress: Progress, moves: Sequence[Move], metadata: Metadata, running: Mapping[Place, Running]
 ) -> list[Outlook]:
-    """Return the Outlook of each of these moves of a cancel; store in `progress.away` what they miss, and since when.
+    """Return the Outlook of each of these moves of a cancel.
 
-    Brokers are asked for offline log dirs if their replica is out of sync, or was missing at the previous call.
-    `running` maps partitions to their reassignments. Raises ImportError if kafka-python is not installed.
+    `progress.away` gets what the moves need and is missing, and since when. A broker is asked for offline log dirs if
+    its replica is out of sync, or was missing at the previous call. `running` is {partition: its reassignment}. Raises
+    ImportError if kafka-python is not installed.
     """
     places = {move.place for move in moves}
     incomplete = [
@@ -69,7 +70,7 @@ def _replica_key(broker: int, move: Move) -> str:
 
 
 def notes_while_waiting(unfinished: Iterable[Outlook]) -> list[str]:
-    """Return notes on moves that cannot be reverted now, with the reason and the time after which they are given up."""
+    """Return notes on moves that cannot be reverted now: the reason, and when the cancel gives them up."""
     return [
         f"{names} cannot be reverted while {why}; after {AWAY:.0f} s they are left as they are"
         for names, why in _by_cause(unfinished)
@@ -109,19 +110,20 @@ def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> di
 
 
 def offline_replicas(admin: Admin, lacking: Iterable[Partition], brokers: Collection[int]) -> Failed:
-    """Return {(broker, partition): offline log dir} for replicas of these partitions that are lost with that log dir.
+    """Return {(broker, partition): offline log dir} for replicas of `lacking` that are lost with a log dir.
 
-    A replica counts as lost if it is out of sync, no online log dir of its broker holds it, and another log dir of that
-    broker is offline. Brokers that do not answer are left out. Raises ImportError if kafka-python is not installed.
+    `lacking` are partitions. A replica counts as lost if it is out of sync, no online log dir of its broker holds it,
+    and a log dir of this broker is offline. Brokers that do not answer are left out. Raises ImportError if kafka-python
+    is not installed.
     """
     return not_served(admin, out_of_sync(lacking, brokers))
 
 
 def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
-    """Return {(broker, partition): offline log dir} for the replicas in `asked` that are lost with an offline log dir.
+    """Return {(broker, partition): offline log dir} for replicas that are lost with an offline log dir.
 
-    `asked` maps each broker to the partitions to look for; each broker is queried, and brokers that do not answer are
-    left out. Raises ImportError if kafka-python is not installed.
+    `asked` is {broker: partitions whose replica to look for}. Each of these brokers is asked; brokers that do not
+    answer are left out. Raises ImportError if kafka-python is not installed.
     """
     lost_replicas: dict[tuple[int, Place], str] = {}
     for broker, places in sorted(asked.items()):
@@ -136,7 +138,7 @@ def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
 
 
 def seen_offline(there: Snapshot, moves: Iterable[Move]) -> Failed:
-    """Return {(broker, partition): offline log dir} for replicas of these moves that are lost with that log dir.
+    """Return {(broker, partition): offline log dir} for replicas of these moves that are lost with a log dir.
 
     Unlike `offline_replicas`, this uses only the snapshot `there` and sends no requests.
     """

@@ -25,7 +25,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Wish:
-    """The requested change of where replicas are: one of its actions is set (`fewer_racks` is only an option)."""
+    """The requested change of where replicas are: exactly one action is set (`fewer_racks` is an option, no action)."""
 
     add: Sequence[int] = ()
     """Brokers that receive their share."""
@@ -50,7 +50,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Move:
-    """The change of one partition: its brokers before and after. A move may also only reorder the same brokers."""
+    """The change of one partition: its brokers before and after. A move may also just reorder the same brokers."""
 
     topic: str
     number: int
@@ -96,8 +96,8 @@ def plan(
 ) -> Plan:
     """Compute the moves for a request.
 
-    `racks` maps each broker that is up to its rack; `declared` does so for each broker in the inventory, up or down. If
-    `declared` is not empty, only its brokers receive replicas.
+    `racks` is {broker that is up: rack}, `declared` is {broker in the inventory, up or down: rack}. If `declared` is
+    not empty, only its brokers receive replicas.
     """
     empty = [one for one in partitions if not one.brokers]
     partitions = sorted((one for one in partitions if one.brokers), key=lambda one: one.place)

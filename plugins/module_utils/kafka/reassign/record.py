@@ -33,7 +33,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Record:
-    """A run that was started and has not ended. The fields of this class are the keys of its JSON file."""
+    """A run that was started and has not ended, as stored in a JSON file; the fields are the keys of the file."""
 
     asked: str
     """The request as on the command line."""
@@ -79,7 +79,7 @@ class Record:
         return " ".join(f"-e {one}" for one in words)
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
-        """Return the record of the cancel that moves these partitions back to their brokers before the run."""
+        """Return the record of a cancel that reverses `moves`: each partition returns to its brokers before the run."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
         none: dict[str, Any] = {"leaving": (), "factors": {}, "timer": False, "fewer_racks": False}
         return replace(self, asked="cancel=true", moves=turned, back=True, **none)
@@ -91,7 +91,7 @@ def path_of(cluster_id: str, folder: str = FOLDER, kind: str = MOVES) -> Path:
 
 
 def beside(path: Path) -> list[Record]:
-    """Return the records of runs of other kinds on the same cluster, given the path of this run's record.
+    """Return the records of other kinds of runs on the same cluster; `path` is the record file of this run.
 
     Raises ValueError with the file's name if a record is damaged, OSError if a file cannot be read.
     """
@@ -106,7 +106,7 @@ def beside(path: Path) -> list[Record]:
 
 @contextmanager
 def limits(path: Path) -> Iterator[list[Record]]:
-    """Context manager: yield the records of runs of other kinds; no other run on this host changes throttles meanwhile.
+    """Context manager: hold a lock, so that no other run on this host changes throttles; yield the other runs' records.
 
     Without this lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
     if another run does not release the lock within PATIENCE seconds, ValueError if a record is damaged, OSError if a
@@ -139,7 +139,7 @@ def load(path: Path) -> Record | None:
 
 
 def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {field: value} of the fields that a record of the previous version misses, derived from its request."""
+    """Return {field: value} for the fields that the previous version did not store, derived from the run's request."""
     asked = fields["asked"]
     disk = re.match(r"broker=(\d+) ", asked)
     kind = DISK if disk else SHIFTS if fields.get("shifts") else MOVES
@@ -150,7 +150,7 @@ def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 def save(path: Path, record: Record) -> None:
     """Write the record atomically, readable by its owner alone. Raises OSError if that fails.
 
-    The folder is synced, too: throttles are set next, and the file has to survive a power failure.
+    The folder is synced as well: the file has to survive a power failure, because throttles are set next.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     moves = [(one.topic, one.number, one.before, one.after, one.size) for one in record.moves]
@@ -174,9 +174,9 @@ def save(path: Path, record: Record) -> None:
 def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator[None]:
     """Context manager: lock the record, so that no other run on this host moves replicas of its cluster meanwhile.
 
-    The lock also ends with the process. With `look` it is only checked: no file is created, and other runs may start.
-    `who` names this run in error messages of other runs. Raises Refused with the name of the run that still holds the
-    lock after `wait` seconds, OSError if the lock file cannot be opened.
+    The lock ends with the process. With `look`, the lock is only checked: no file is created, and other runs may start.
+    `who` names this run in error messages of other runs. If another run holds the lock, wait for up to `wait` seconds,
+    then raise Refused with its name. Raises OSError if the lock file cannot be opened.
     """
     lock = path.with_suffix(".lock")
     if look:

@@ -27,7 +27,7 @@ class Replicas:
 
 
 class Layout:
-    """The placement of replicas while a plan is computed: `there` is the original one, `now` the one after all changes.
+    """The brokers of each partition while a plan is computed: `there` before any change, `now` after changes so far.
 
     The same partitions in the same order and the same changes always give the same layout.
     """
@@ -87,7 +87,7 @@ class Layout:
         self._count(place, broker, -1)
 
     def changed(self, place: Place) -> bool:
-        """Tell whether other brokers hold the partition than at first; their order does not matter."""
+        """Tell whether the partition is on other brokers than before all changes; their order does not matter."""
         return set(self.now[place]) != set(self.there[place].brokers)
 
     # The rule of racks: each rack has the same number of replicas of a partition, as far as possible.
@@ -101,16 +101,16 @@ class Layout:
         return counts
 
     def kept(self, place: Place) -> tuple[Rack, ...]:
-        """Return the racks of the partition's replicas on brokers in `others`, whose replicas are not moved; sorted."""
+        """Return the sorted racks of the partition's replicas on brokers in `others`; these replicas are not moved."""
         if not self.others:
             return ()
         return tuple(sorted((self.others[one] for one in self.now[place] if one in self.others), key=str))
 
     def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
-        """Return (fullest rack, emptiest rack) if a replica of the partition on these brokers should move between them.
+        """Return (fullest rack, emptiest rack) if a replica of a partition on `brokers` should move between the two.
 
-        That is so if the fullest rack has at least two replicas more. Its replica must be movable, and the other rack
-        must have a broker without a replica. Return None if there is no such pair.
+        A replica should move if the fullest rack has at least two replicas more than the emptiest. The replica must be
+        movable, and the emptiest rack must have a broker without a replica. Return None if no replica should move.
         """
         counts = self.in_racks(brokers)
         own = self.in_racks(one for one in brokers if one in self.racks) if self.others else counts
@@ -134,10 +134,11 @@ class Layout:
         return source in self.racks and counts[here] > counts[there] + 1
 
     def best(self, place: Place, wanted: Mapping[int, float], among: Collection[int]) -> int | None:
-        """Return the broker of `among` that should get one more replica of a partition; None if each already has one.
+        """Return the broker of `among` that should get one more replica of a partition.
 
-        It is in the rack with the fewest replicas of the partition, and there the farthest below its share. `wanted`
-        maps each broker to its share, a number of replicas.
+        The broker is in the rack with the fewest replicas of the partition; within the rack it is the farthest below
+        its share. `wanted` maps each broker to its share, a number of replicas. Return None if each broker has a
+        replica already.
         """
         brokers, topic = self.now[place], place[0]
         counts = self.in_racks(brokers)
@@ -153,9 +154,9 @@ class Layout:
 def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
     """Return {broker: share}: how many replicas each broker that may receive replicas should hold, as a fraction.
 
-    All shares are equal as far as the rule of even racks allows it: the rule limits the replicas of each partition in a
-    rack from below and above. Brokers of the same rack have equal shares. `factor` returns the number of replicas that
-    a partition should have. Replicas on brokers that only keep theirs (Layout.others) are not part of the shares.
+    The shares are as equal as the rule of even racks allows: for each partition, this rule sets a minimum and a maximum
+    of replicas in a rack. Brokers of the same rack have equal shares. `factor` returns the number of replicas that a
+    partition should have. Replicas on brokers in `layout.others`, which are not moved, are not part of the shares.
     """
     sizes = {rack: len(ids) for rack, ids in layout.members.items()}
     low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
@@ -177,8 +178,8 @@ def bounds(
 ) -> dict[Rack, tuple[int, int]]:
     """Return {rack: (fewest, most)}: how many replicas of one partition the rack may receive if racks are even.
 
-    `sizes` maps each rack to its number of brokers, `factor` is the partition's number of replicas. `kept` maps racks
-    to replicas that are not moved: they count in the racks and in the factor, but not in the result.
+    `sizes` is {rack: number of its brokers}, `factor` is the partition's number of replicas. `kept` is {rack: number of
+    its replicas that are not moved}: these count in the racks and in the factor, but not in the result.
     """
     own, left = dict.fromkeys(sizes, 0), factor - sum(kept.values())
     while left > 0 and (spare := {rack: own[rack] + kept.get(rack, 0) for rack in sizes if own[rack] < sizes[rack]}):

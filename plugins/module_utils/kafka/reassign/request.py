@@ -110,7 +110,7 @@ def devices_of(option: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str],
 
 
 def is_set(name: str, value: Any) -> bool:
-    """Tell whether the action `name` is requested by its value; `declared` is, even if its list is empty."""
+    """Tell whether an action is requested by the value of its option; `declared` is requested even by an empty list."""
     return value is not None and value is not False and (value != [] or name == "declared")
 
 
@@ -160,7 +160,7 @@ def option_text(value: Any) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return a text of brokers and log dirs in a unique spelling: `03: /data/1/` becomes `3:/data/1`."""
+    """Return a value made of brokers and log dirs in one spelling: `03: /data/1/` becomes `3:/data/1`."""
     parts = [part.strip() for part in text.split(":")]
     return ":".join(str(int(part)) if part.isdecimal() else part.rstrip("/") or "/" for part in parts)
 

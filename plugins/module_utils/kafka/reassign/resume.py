@@ -29,7 +29,8 @@ SET_FIRST = "; resources.yml sets it while the topic is declared with its presen
 def too_few(admin: Admin, request: Request, there: snapshot.Snapshot, only: Collection[str] = ()) -> list[str]:
     """Return why topics may not have the requested number of replicas: it is too small for their min.insync.replicas.
 
-    Only the topics in `only` are checked, all if it is empty. Raises AdminError if the settings cannot be read.
+    Only the topics in `only` are checked; all topics if `only` is empty. Raises AdminError if the settings cannot be
+    read.
     """
     factors = {name: factor for name, factor in request.wish.factors.items() if name in only or not only}
     minimums = min_insync(admin, factors, there)
@@ -52,10 +53,11 @@ def min_insync(admin: Admin, names: Collection[str], there: snapshot.Snapshot) -
 
 
 def too_few_again(admin: Admin, there: snapshot.Snapshot, moves: Collection[Move]) -> list[str]:
-    """Return why a cancel may not remove replicas again: the topic would accept no writes, because it now needs more.
+    """Return why a cancel may not remove the replicas that `moves` remove; [] if it may.
 
-    Unlike `too_few`, a topic is accepted whose writes stop only while a broker restarts: that may have been so before.
-    Raises AdminError if the settings cannot be read.
+    The reason is that the topic would accept no writes, because its min.insync.replicas is now above the old number of
+    replicas. Unlike in `too_few`, a topic is allowed if its writes stop only while a broker restarts: this may have
+    been so before the run. Raises AdminError if the settings cannot be read.
     """
     factors: dict[str, int] = {}
     for move in moves:
@@ -138,9 +140,10 @@ def notes_on_a_cancel(begun: Record, there: snapshot.Snapshot, now: Standing) ->
 
 
 def without_room(there: snapshot.Snapshot, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
-    """Return the moves to skip because a disk would be too full, texts on these disks, and reasons to refuse the run.
+    """Return (moves to skip, texts on the disks that these would overfill, reasons to refuse the run).
 
-    Only a cancel (`back`) skips moves, and only if it has anything else to do: canceled reassignments free space.
+    Only a cancel (`back`) skips moves, and only if something else is left to do: canceled reassignments free space. Any
+    other run is refused.
     """
     coming = [*now.running, *now.waiting, *([] if back else now.turned)]
     full = snapshot.overfull(snapshot.disks_after(there, coming))

@@ -73,11 +73,11 @@ def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
-    """Return the metadata of the controller itself: another broker that has just started may not know all partitions.
+    """Return the metadata of the controller, since another broker that has just started may not know all partitions.
 
-    A controller that lists no partitions although moves were `begun` is trusted only if no log dir holds a replica (all
-    topics were deleted). Raises AdminError if the metadata cannot be trusted, ImportError if kafka-python is not
-    installed.
+    Raises AdminError if the controller does not answer or has changed. Raises AdminError also if it lists no partitions
+    although a run has moves (`begun`), unless no log dir holds a replica because all topics were deleted. Raises
+    ImportError if kafka-python is not installed.
     """
     address = metadata.brokers.get(metadata.controller)
     if address is None:
@@ -112,8 +112,8 @@ def lacking(
 ) -> dict[str, str]:
     """Return {partition: reason} for partitions that keep all moves from starting: no leader, or under-replicated.
 
-    A replica on a drained broker (in `leaving`) may be out of sync, because draining is the remedy. `lost` maps brokers
-    to an offline log dir.
+    A replica on a drained broker (in `leaving`) may be out of sync, because draining is the remedy. `lost` is {broker:
+    its offline log dir}.
     """
     reasons = {}
     for one in partitions:
@@ -132,9 +132,10 @@ def lacking(
 
 
 def unhealthy(seen: Snapshot, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
-    """Return the reasons of `lacking` why no move may start, each once with its partitions.
+    """Return the reasons why unhealthy partitions keep all moves from starting, each with its partitions.
 
-    The partitions in `moving` are not checked, because they are under reassignment.
+    A partition is unhealthy if it has no leader or is under-replicated. The partitions in `moving`, which are under
+    reassignment, are not checked. Replicas on brokers in `leaving` may be out of sync.
     """
     names_of: dict[str, list[str]] = {}
     others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in moving]
@@ -144,7 +145,7 @@ def unhealthy(seen: Snapshot, moving: Collection[Place], leaving: Collection[int
 
 
 def moved_by_another_tool(names: Sequence[str]) -> str:
-    """Return the text that another tool is moving replicas of the partitions with these names."""
+    """Return the text that another tool moves replicas of the partitions `names`."""
     return f"replicas of {named(names)} are being moved by another tool"
 
 
@@ -175,7 +176,7 @@ def named(names: Sequence[str], what: str = "partition") -> str:
 
 @dataclass
 class Disk:
-    """One log dir, with what it would hold after the moves."""
+    """One log dir during the moves: its present size and use, and the bytes that it would receive (`coming`)."""
 
     broker: int
     path: str
@@ -190,8 +191,8 @@ class Disk:
 def disks_after(seen: Snapshot, moves: Iterable[Move]) -> list[Disk]:
     """Return a Disk for each online log dir, with the bytes that the moves would copy to it.
 
-    A broker puts a new replica into the log dir with the fewest partitions; a replica whose copy has begun stays where
-    it is. Removed replicas are not subtracted, because old and new replicas exist at the same time.
+    A broker puts a new replica into the log dir with the fewest partitions; a replica whose copy has begun stays in its
+    log dir. Removed replicas are not subtracted, because old and new replicas exist at the same time.
     """
     systems = file_systems(seen.dirs, seen.devices)
     disks = [
@@ -217,7 +218,7 @@ def disks_after(seen: Snapshot, moves: Iterable[Move]) -> list[Disk]:
 
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
-    """Return an error text for each file system on which less than the part RESERVE would stay free."""
+    """Return an error text for each file system of which less than the share RESERVE would stay free."""
     return [text for _, text in overfull(disks)]
 
 
@@ -227,7 +228,7 @@ def no_room(names: Sequence[str], full: Iterable[str]) -> str:
 
 
 def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
-    """Return (broker, error text) for each file system on which less than the part RESERVE would stay free.
+    """Return (broker, error text) for each file system of which less than the share RESERVE would stay free.
 
     The bytes of log dirs on the same file system are added up.
     """
@@ -253,7 +254,7 @@ def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
 
 
 def before_and_after(seen: Snapshot, moves: Sequence[Move]) -> list[str]:
-    """Return the lines of a table: each broker's rack, replicas, leaders, bytes and fullest disk, before -> after."""
+    """Return a table as lines: rack, replicas, leaders, bytes and fullest disk of each broker, before -> after."""
     then = {one.place: one.after for one in moves}
     held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
     for one in seen.partitions():

@@ -28,7 +28,7 @@ EVERY = "*"
 def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return {topic: {setting: throttled replicas as `partition:broker`}} for these moves.
 
-    The setting of leaders lists the replicas before the move, the setting of followers the added replicas.
+    The setting for leaders has the replicas before the move, the setting for followers has the added replicas.
     """
     lists: dict[str, dict[str, list[str]]] = {}
     for move in made:
@@ -56,7 +56,7 @@ def rates_of(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, .
 
 
 def set_by(broker: str, key: str, value: str | None, others: Iterable[Record]) -> Record | None:
-    """Return the record among `others` whose run set the setting `key` of the broker to `value`; None if none did."""
+    """Return the record among `others` whose run set `key` of the broker to `value`; None if no run did."""
     candidates = [one for one in others if key in one.rates.get(broker, {})]
     return next((one for one in candidates if value in {str(rate) for rate in one.used}), None)
 
@@ -69,9 +69,9 @@ def entries_of(others: Iterable[Record], topic: str, key: str) -> set[str]:
 def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> Record:
     """Return the record with the throttled replicas to add, and with the rates that brokers have before the run.
 
-    Values already in the record are kept: the run was interrupted, and the present values may be its own. If one of the
-    `others`, whose runs have not ended, set the present value, the value from before that run is recorded, so that the
-    last run to end restores it. Raises AdminError if the settings cannot be read.
+    Values already in the record are kept: the run was interrupted, so the present values may be its own. `others` are
+    records of runs that have not ended. If one of these runs set the present rate, the rate from before that run is
+    stored, so that the last run to end restores it. Raises AdminError if the settings cannot be read.
     """
     wanted = lists_of(record.moves) if record.rate else {}
     now = _lists(admin, wanted, there)
@@ -156,9 +156,9 @@ def _needed_rate(broker: str, key: str, others: Iterable[Record]) -> str | None:
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
-    """Return {broker: throttle rate} for brokers on which a rate is set although no replicas are being moved.
+    """Return {broker: rate} for brokers on which a throttle rate is set although no replicas are being moved.
 
-    Return {} while replicas are moved. Raises AdminError if the cluster does not answer.
+    While replicas are moved, return {}. Raises AdminError if the cluster does not answer.
     """
     rates_left = {}
     for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():

@@ -55,7 +55,7 @@ class Stopped(BaseException):
 
 @dataclass
 class Reached:
-    """How far a run has come; its text is reported after SIGTERM."""
+    """How far a run has come; this is reported when SIGTERM stops the run."""
 
     path: Path | None = None
     """Path of its record, from before that is written until the end is reported; no other run may write it."""
@@ -90,9 +90,9 @@ class Settings:
 
     @property
     def typed(self) -> str:
-        """Return the command that a user can run for the same request.
+        """Return the command with which a user can run the same request.
 
-        Its rate is written without a space, so that a shell passes it as one word. Raises ValueError if `rate` is no
+        The rate is written without a space, so that it is a single shell word. Raises ValueError if `rate` is no valid
         rate.
         """
         return f"reassign.yml -e {WORDS} -e rate={amounts.typed(amounts.rate(self.rate))}"
@@ -111,10 +111,10 @@ def settings_of(path: Path) -> Settings:
 def work_of(
     admin: Admin, metadata: Metadata, settings: Settings, path: Path
 ) -> tuple[Work | None, record.Record | None]:
-    """Return the plan (None if there is nothing to do), and the record of an earlier run that has not ended (or None).
+    """Return (plan, or None if there is nothing to do; record of an earlier run that has not ended, or None).
 
-    Raises Refused with all reasons if nothing may be moved, AdminError if the cluster does not answer, OSError if a
-    record cannot be read, ValueError if the rate is invalid.
+    Raises Refused with all reasons if nothing may be moved or a record cannot be read. Raises AdminError if the cluster
+    does not answer, ValueError if the rate is invalid.
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
@@ -140,10 +140,11 @@ def work_of(
 
 
 def once(settings: Settings, say: Say, reached: Reached) -> None:
-    """Compute the plan, print it with `say`, and run it if the settings allow it.
+    """Compute the plan, print it with `say`, and run it if the settings allow this.
 
-    Raises Refused, TooMuch or ValueError if nothing was moved; Unfinished if a run failed or may not continue; Failure
-    or ClusterError if the cluster fails; ImportError without the libraries; OSError for files.
+    Raises Refused, TooMuch or ValueError before anything is moved, and Unfinished if the run fails or may not continue.
+    Raises Failure or ClusterError if the cluster does not answer, ImportError if a library is missing, and OSError if a
+    file cannot be written.
     """
     admin, reached.typed = Admin(settings.admin, settings.write_timeout), settings.typed
     try:
@@ -168,7 +169,7 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
 
 
 def may_run(work: Work, settings: Settings, begun: record.Record | None, say: Say) -> bool:
-    """Tell whether the plan may be run; if the settings allow only plans, print that and return False.
+    """Tell whether the plan may be run; if the settings only allow to compute plans, print this and return False.
 
     Raises TooMuch if the plan copies more than `at_most`, Unfinished if an interrupted run may not be continued.
     """

@@ -64,7 +64,7 @@ class Progress:
 
 
 def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return the progress that the previous call of the module stored in `waited`; if that is empty, of a new run."""
+    """Return the progress that the previous call of the module stored in `waited`; if that is empty, a new Progress."""
     time = waits.now()
     return Progress(**waited) if waited else Progress(time, time, moved=time)
 
@@ -97,8 +97,8 @@ class Run(Protocol):
 def carry_on(run: Run, pause: float, end: Callable[[], Result | None]) -> Result:
     """Continue a run for `pause` seconds (0: to its end); return the module's result.
 
-    When all moves have ended, the result is that of `end`; if it returns None, the run continues. Raises Unfinished if
-    the run fails or stalls.
+    When all moves have ended, the result is that of `end`; if `end` returns None, the run continues. If `pause` is over
+    first, the result is progress, and the module has to be called again. Raises Unfinished if the run fails or stalls.
     """
     try:
         while (result := _until(waits.now() + (pause or PART), run, end)) is None:
