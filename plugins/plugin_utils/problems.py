@@ -17,13 +17,13 @@ FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  #
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem of an inventory or host: where it is, what is wrong, and how to correct it.
+    """One problem of an inventory or host: its place, what is wrong, and how to correct it.
 
-    `hosts` is empty for the inventory as a whole. `variable` may continue into the value: `kafka_config[acks]`. A
-    `value` of None is not printed. A warning does not stop the run.
+    `hosts` is empty for a problem of the whole inventory. `variable` may name a part of the value, as
+    `kafka_config[acks]` does. A `value` of None is not printed. If `warning` is true, the run continues.
 
-    Create a problem with a `ProblemKind`. `message` and `advice` are for people, and are only printed: code that
-    handles problems reads `code`, `hosts`, `variable`, `value` and `details`.
+    Create a Problem with a `ProblemKind`. `message` and `advice` are texts for people; code decides by `code`, `hosts`,
+    `variable`, `value` and `details`.
     """
 
     hosts: tuple[str, ...]
@@ -41,8 +41,8 @@ class Problem:
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
         """Return the place of the problem as `owner/variable`.
 
-        The owner is the group that sets the value, else the host or the group with exactly these hosts. `groups` is
-        {group: hosts}.
+        The owner is the group that sets the value, if known; otherwise the host, the group with exactly the problem's
+        hosts, or a list of the hosts. `groups` is {group: hosts}.
         """
         owner = f"group {self.group}" if self.group else place(self.hosts, groups)
         return "/".join(part for part in (owner, self.variable) if part)
@@ -52,8 +52,8 @@ class Problem:
 class ProblemKind:
     """One kind of problem: its code, and the templates of its message (what is wrong) and advice (what to do).
 
-    The templates are for `str.format`; their placeholders are the details of a problem, and lists are joined by commas.
-    Each code has one ProblemKind, next to the rule that reports it; `variant` makes one with another text.
+    The templates are for `str.format`; the details of a problem fill their placeholders, lists joined by commas. Each
+    code has one ProblemKind, defined next to the rule that reports it; `variant` returns a copy with another text.
     """
 
     code: str
@@ -74,9 +74,9 @@ class ProblemKind:
         value: Any = None,
         **details: Any,
     ) -> Problem:
-        """Return a problem of this kind that replaces `problem`.
+        """Return a problem of this kind to report in place of `problem`.
 
-        Place, value and details come from `problem`, except for those passed as arguments.
+        Hosts, variable, value and details are those of `problem`, except where an argument replaces them.
         """
         return self.problem(
             problem.hosts if hosts is None else hosts,
@@ -97,10 +97,10 @@ class ProblemKind:
         warning: bool | None = None,
         **details: Any,
     ) -> Problem:
-        """Return a problem of this kind; `details` fill the placeholders of its message and advice.
+        """Return a problem of this kind; `details` are {placeholder: value} for its message and advice.
 
-        `group` is the group that sets the value, if known. `warning` overrides the setting of the kind. Raises KeyError
-        if the detail for a placeholder is missing.
+        `group` is the group that sets the value, if known. `warning` overrides whether problems of this kind are
+        warnings. Raises KeyError if a placeholder has no detail.
         """
         texts = {name: _joined(detail) for name, detail in details.items()}
         return Problem(
@@ -121,9 +121,9 @@ def _joined(detail: Any) -> Any:
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a short name for these hosts: a host, the group or two groups with exactly these hosts, or a list.
+    """Return a short text for `hosts`: one host, the group or the two groups with exactly these hosts, or a list.
 
-    `groups` is {group: hosts}. Returns '' without hosts.
+    `groups` is {group: hosts}. Returns '' if there are no hosts.
     """
     if len(hosts) < 2:
         return hosts[0] if hosts else ""
@@ -141,10 +141,10 @@ def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems without repetitions, each with all hosts that have it.
+    """Return the problems without repetitions: equal problems of several hosts become one problem with these hosts.
 
-    Problems whose texts differ only in the host's own name become one; OWN_NAME, the template of that name, replaces
-    it.
+    Problems whose texts differ only in the name of their host count as equal; OWN_NAME replaces the name in their
+    texts.
     """
     hosts: dict[Problem, list[str]] = defaultdict(list)
     for problem in problems:
@@ -188,7 +188,7 @@ def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return the printed report: all errors and then all warnings, each grouped by host under a headline.
+    """Return the text that preflight prints: all errors, then all warnings, each grouped by host under a headline.
 
     `groups` is {group: hosts}. Returns '' if there are no problems.
     """
@@ -208,7 +208,7 @@ def count(things: Sequence[object], noun: str) -> str:
 
 
 def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the report's lines: the name of each host or group, followed by the lines of its problems, indented.
+    """Return lines of the report: the name of each host or group, followed by its problems, indented.
 
     `groups` is {group: hosts}.
     """
@@ -227,7 +227,7 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
 def as_json(problems: Iterable[Problem], **more: Any) -> str:
     """Return the problems as one line of JSON: {"errors": [...], "warnings": [...]}.
 
-    Each entry of the lists has the keys FIELDS. `more` are further keys of the JSON object.
+    Each entry of the two lists has the keys in FIELDS. `more` are further keys and values of the outer JSON object.
     """
     rows: dict[str, list[dict[str, Any]]] = {"errors": [], "warnings": []}
     for problem in sorted(merged(problems), key=lambda p: (p.hosts, p.variable, p.code)):

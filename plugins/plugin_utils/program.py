@@ -1,6 +1,6 @@
-"""Packs one program of the collection, with the module_utils that it imports, into a file for hosts.
+"""Packs a module of module_utils, with the modules that it imports, into one file that a host can run.
 
-A host runs this file with its own Python, without Ansible.
+The host runs the file with its own Python, without Ansible.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def program(name: str) -> bytes:
     """Return the bytes of a zip file that Python can run: it calls `main` of one module below module_utils.
 
-    `name` is the module, such as kafka.reassign.timer. The same sources give the same bytes on any machine. Raises
-    ValueError if the module, or one that it imports, imports Ansible.
+    `name` is the module, such as kafka.reassign.timer. The same source files give the same bytes on any machine. Raises
+    ValueError if the module, or a module that it imports, imports Ansible.
     """
     module = f"{PACKAGE}.{name}"
     packages = PACKAGE.split(".")

@@ -23,7 +23,10 @@ def text_of(value: Any) -> str:
 
 
 def span(spec: Spec) -> str:
-    """Return the valid range of a number as text, such as " from 1 to 9", with a blank in front; '' without a range."""
+    """Return the range of numbers that `spec` allows as text that begins with a blank, such as " from 1 to 9".
+
+    Returns '' if `spec` has no range.
+    """
     low, high = spec.get("min"), spec.get("max")
     if low is None and high is None:
         return ""
@@ -32,7 +35,7 @@ def span(spec: Spec) -> str:
 
 
 def number_fault(spec: Spec, text: str) -> str | None:
-    """Return why `text` is not a number of the type and range in `spec`; None if it is valid."""
+    """Return why `text` is not a number of the type and range that `spec` requires; None if it is."""
     whole = spec["type"] in WIDTHS
     message = f"not a {'whole ' if whole else ''}number{span(spec)}"
     if not re.fullmatch(r"[+-]?[0-9]+" if whole else r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
@@ -49,7 +52,7 @@ def number_fault(spec: Spec, text: str) -> str | None:
 
 
 def fault(spec: Spec, value: Any) -> str | None:
-    """Return why a value does not match the `spec` of its property, as text; None if it matches."""
+    """Return, as text, why a property with this `spec` cannot have this value; None if the value is valid."""
     if isinstance(value, Mapping):
         return "a mapping instead of one value"
     text, kind = text_of(value), spec["type"]
@@ -73,9 +76,10 @@ def fault(spec: Spec, value: Any) -> str | None:
 
 
 def with_zookeeper(section: str, name: str, value: Any) -> str | None:
-    """Return why Kafka rejects or ignores a value unless it runs with KRaft; None if it works with ZooKeeper.
+    """Return why a value works only in a cluster with KRaft; None if the value works with ZooKeeper.
 
-    `section` is the kind of process that has the property `name`: broker, consumer or client.
+    Kafka would reject or ignore such a value. `section` is the kind of process that has the property `name`: broker,
+    consumer or client.
     """
     items = [item.strip() for item in text_of(value).split(",")]
     if section == "broker" and name == OF_BROKERS:

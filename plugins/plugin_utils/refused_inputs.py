@@ -1,4 +1,4 @@
-"""Validates one input against its argument spec: unknown and missing keys, types, choices."""
+"""Validates one role input against the argument spec: unknown and missing keys, types, choices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TYPES = {"int": "a whole number", "bool": "true or false", "list": "a list", "di
 
 @dataclass(frozen=True)
 class Refusal:
-    """One error in a role input: its place, and the kind and details of the problem to report.
+    """One error in the value of a role input: its place, and the kind and details of the problem to report.
 
     The detail `failure` is `type`, `choice`, `keys` or '' (any other error).
     """
@@ -44,9 +44,10 @@ _CACHE: dict[Hashable, list[Refusal]] = {}
 
 
 def refusals(role: str, name: str, given: Mapping[str, Any]) -> list[Refusal]:
-    """Return the errors of one input against the argument spec of its role, "site" for site variables.
+    """Return the errors in the value of one input, by the argument spec of its role.
 
-    `given` is {name: value}, or {} if the input is not set. In a list of dicts, the place of an error names the entry.
+    `role` is "site" for site variables, `name` is the input. `given` is {name: value}, or {} if the input is not set.
+    If the value is a list of dicts, the place of an error names the entry.
     """
     key = (role, name, repr(given))
     if key not in _CACHE:

@@ -41,7 +41,7 @@ VARIABLES = re.compile(r"(-[bCDJKkv]*e|--e[a-z-]*=?)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Run:
-    """A playbook run that holds a lock, described for people; `mark` is the random text that identifies the run."""
+    """A playbook run that holds a lock, described for people; `mark` is a random text that identifies the run."""
 
     user: str
     pid: int
@@ -57,9 +57,9 @@ class Run:
 
 @dataclass
 class Keeper:
-    """The lock state of a run's main process; forked workers inherit it.
+    """The lock state of the main process of a run; forked worker processes inherit it.
 
-    `sender` is the end of the socket pair to which workers send open lock files.
+    `sender` is the end of the socket pair through which workers send open lock files to the main process.
     """
 
     mark: str = ""
@@ -87,7 +87,10 @@ def _leave_to_the_parent() -> None:
 
 
 def usual_folder() -> Path:
-    """Return the default folder of the lock files: a folder, the same for all users, where each may create files."""
+    """Return the default folder of the lock files: a folder in which every user may create files.
+
+    The folder is the same for all users, so that their runs use the same lock files.
+    """
     folders = (Path(name) for name in FOLDERS)
     return next((path for path in folders if path.is_dir() and path.stat().st_mode & OPEN_TO_ALL == OPEN_TO_ALL),
                 Path(FOLDERS[-1]))  # fmt: skip
@@ -109,9 +112,10 @@ RUN_LOCKED = ProblemKind(
 
 
 def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
-    """Lock these hosts, {host: address}, until this run ends; return [], or the problem if a host cannot be locked.
+    """Lock all hosts in `addresses`, {host: address}, until this run ends; return [] if that succeeds.
 
-    Either all hosts are locked, or none. `folder` is the folder of the lock files, '' for the default.
+    If another run holds a lock, or a lock file cannot be used, no host is locked and the list contains that problem.
+    `folder` is the folder of the lock files, '' for the default.
     """
     place = Path(folder) if folder else usual_folder()
     try:
@@ -131,7 +135,9 @@ def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
 def take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
     """Lock all of these addresses or none; return None, or (address, run) of the first lock that another run holds.
 
-    Locks that this run already holds stay. Raises OSError if a lock file cannot be opened or locked.
+    Locks of this run stay. Waits up to PATIENCE seconds if the run that a lock file describes has ended: its new holder
+    may not have written its description yet. Raises OSError if a lock file cannot be opened or locked, and RuntimeError
+    if `prepare` was not called.
     """
     if _KEEPER.sender is None:
         raise RuntimeError("run_lock.prepare was not called in the process of the run")
@@ -176,9 +182,9 @@ def _keep(files: Sequence[int]) -> None:
 
 
 def opened(path: Path) -> int:
-    """Open a lock file and return its file descriptor; a missing file is created, writable for all users.
+    """Open the lock file `path` and return its file descriptor; a missing file is created, writable for all users.
 
-    Raises OSError if the file cannot be opened or is not a regular file.
+    Raises OSError if the file cannot be opened, or is not a regular file.
     """
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -200,9 +206,10 @@ def opened(path: Path) -> int:
 
 
 def read(file: int) -> Run:
-    """Return the run that an open lock file describes; `file` is a file descriptor.
+    """Return the Run that an open lock file describes; `file` is a file descriptor.
 
-    Any user may write to the file: unprintable characters are replaced, and invalid contents give an unknown run.
+    Any user may write to the file: unprintable characters are replaced, and for invalid contents the Run has the user
+    "an unknown user" and no mark.
     """
     try:
         content = json.loads(os.pread(file, 65536, 0))
@@ -220,14 +227,14 @@ def _printable(value: object) -> str:
 
 
 def this_run() -> Run:
-    """Return the description of this run that its lock files contain."""
+    """Return the description of this run, which `take` writes into its lock files."""
     pid = int(_KEEPER.mark.partition(" ")[0] or os.getpid())
     since = datetime.now().astimezone().isoformat(" ", "seconds")
     return Run(user(), pid, _printable(command_line(sys.argv)), since, platform.node(), _KEEPER.mark)
 
 
 def user() -> str:
-    """Return the name of the user of this run, with the user that called sudo, if any."""
+    """Return the name of the user who runs this process; after sudo also the user who called sudo."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
@@ -237,9 +244,9 @@ def user() -> str:
 
 
 def command_line(arguments: Iterable[str]) -> str:
-    """Return a command as typed, with `...` instead of the values of variables (-e), which may be passwords.
+    """Return the command `arguments` as typed, with `...` in place of the values of variables (-e).
 
-    Names of variable files (-e @file) are kept.
+    These values may be passwords. Names of variable files (-e @file) stay.
     """
     words, hidden = list[str](), False
     for argument in arguments:

@@ -35,9 +35,11 @@ BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*
 
 
 def is_secret(path: str, text: str) -> bool:
-    """Tell whether the text at a place such as `kafka_config[ssl.key.password]` is a secret.
+    """Tell whether `text` at the place `path` of the inventory is a secret, such as a password.
 
-    The name at the end of `path` decides. Every text inside `vault` is secret, and every JAAS text that has options.
+    The name at the end of `path` decides, for example in `kafka_config[ssl.key.password]`. Every text inside `vault` is
+    secret, and so is a JAAS text with options. For commands and connection strings of PostgreSQL the text itself
+    decides.
     """
     if path.partition("[")[0] == "vault":
         return True
@@ -55,9 +57,10 @@ def _named(name: str) -> bool:
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield (place, text) for each text or number inside `value`, whose own place is `path`.
+    """Yield (place, text) for each text or number inside `value`; `path` is the place of `value` itself.
 
-    Plain texts in a list are yielded only inside `vault`: elsewhere a secret is recognized by the key that holds it.
+    Texts that are items of a list are skipped, since only the key of a text tells whether it is a secret. Inside
+    `vault` they are yielded too: everything there is secret.
     """
     if isinstance(value, str):
         yield path, value  # the object itself: Ansible's tags have its origin
@@ -74,5 +77,5 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def has_secret(settings: Mapping[str, Any]) -> bool:
-    """Tell whether a file with these settings may contain a secret, by the names and texts of its settings."""
+    """Tell whether a file with these settings may contain a secret; `settings` is {name: value}, also nested."""
     return any(is_secret(path, text) or HINT.search(f"{path}={text}") for path, text in texts("", settings))

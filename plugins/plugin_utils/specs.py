@@ -15,7 +15,7 @@ WORDS_PATH = Path(__file__).resolve().parents[1] / "definitions" / "site.yml"
 
 @cache
 def argument_spec(role: str) -> dict[str, Any]:
-    """Return {input name: spec} from the argument spec of a role (its main entry point)."""
+    """Return {input name: spec} of a role, from meta/argument_specs.yml (its main entry point)."""
     with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
         options: dict[str, Any] = yaml_load(stream)["argument_specs"]["main"]["options"]
     return options
@@ -45,9 +45,9 @@ def role_of() -> dict[str, str]:
 
 
 def role_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the value of a role input of one host, or the default of the role if the host does not set it.
+    """Return the value of the role input `name` on one host; if the host does not set it, the role's default.
 
-    `values` are the variables of the host. Raises ValueError if no role has an input of this name.
+    `values` is {name: value} of the host's variables. Raises ValueError if no role has an input of this name.
     """
     value, role = values.get(name), role_of().get(name)
     if role is None:

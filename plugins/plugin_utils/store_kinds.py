@@ -14,5 +14,8 @@ def kind_of(path: str) -> str:
 
 
 def zookeeper_store_type(path: str) -> str | None:
-    """Return the store type to set in zoo.cfg for this path; None if ZooKeeper derives the type from the file name."""
+    """Return the store type to write into zoo.cfg for the key store or trust store at `path`.
+
+    Returns None if ZooKeeper derives the type from the file extension.
+    """
     return None if path.endswith(DERIVED_BY_ZOOKEEPER) else kind_of(path)

@@ -12,10 +12,11 @@ ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 
 
 def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
-    """Return a warning for each of --tags and --skip-tags that names a tag which no task of this project has.
+    """Return a warning for each of --tags and --skip-tags that contains a tag which no task of this project has.
 
-    `run` and `skip` are the values of these options. A run with such a tag would silently skip all tasks. It is only a
-    warning, since plays of a site may have other tags. Also warns of `--skip-tags model`, which has no effect.
+    `run` and `skip` are the values of --tags and --skip-tags. With an unknown tag, a run would silently skip all tasks;
+    but plays of a site may have tags of their own, so it is only a warning. `--skip-tags model` also causes a warning,
+    since it has no effect.
     """
     skip = list(skip)
     unknown_by_option = {
@@ -31,5 +32,5 @@ def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
 
 
 def only_preflight(run: Iterable[str]) -> bool:
-    """Tell whether --tags (`run`) selects phases of preflight and nothing else."""
+    """Tell whether the tags `run`, the value of --tags, select nothing but phases of preflight."""
     return bool({*run}) and {*run} <= PREFLIGHT_TAGS

@@ -1,6 +1,6 @@
-"""Reads from the text of Ansible's exception why a template failed: the exception has no structured data.
+"""Reads why a template failed from the text of Ansible's exception, which has no structured data.
 
-The errors of this project's own filters are defined here too, next to the patterns that read them.
+The error texts of this project's own filters are defined here too, next to the patterns that read them.
 """
 
 from __future__ import annotations

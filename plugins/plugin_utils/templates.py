@@ -16,7 +16,8 @@ UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
 def undeclared(text: str) -> frozenset[str] | None:
     """Return the names of the variables that a Jinja template uses.
 
-    Returns None if its value may depend on more (a lookup, the time, any variable), or if its syntax is invalid.
+    Returns None if the syntax of the template is invalid, or if its value depends on more than named variables: on a
+    lookup, on the time, or on variables whose names are computed.
     """
     try:
         names = {node.name for node in Environment().parse(text).find_all(nodes.Name)}
@@ -26,7 +27,7 @@ def undeclared(text: str) -> frozenset[str] | None:
 
 
 def templates(value: Any) -> Iterator[str]:
-    """Yield every text inside `value`, keys of dicts included, that contains a template."""
+    """Yield every text inside `value` that contains a template; keys of dicts are searched too."""
     if isinstance(value, str):
         if "{{" in value or "{%" in value:
             yield value

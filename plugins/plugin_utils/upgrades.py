@@ -1,4 +1,4 @@
-"""Lists which properties an upgrade to the declared versions would change, before the run upgrades any host."""
+"""Lists the properties that change with an upgrade to the declared versions, before any host is upgraded."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WIDTH = 116
 class PropertyChange:
     """A change of a property between two versions, and who sets this property.
 
-    `yours` are the variables of the site that set it; `ours` is whether the role sets it.
+    `yours` are the variables with which the site sets the property; `ours` is whether the role sets it.
     """
 
     change: Change
@@ -63,7 +63,8 @@ class PropertyChange:
 class Upgrade:
     """The upgrade of some hosts from the running version `before` to the declared version `after` of a product.
 
-    `properties` are the properties that change. `unknown` are those of the two versions that have no definitions.
+    `properties` are the properties that change. `unknown` are the versions, of `before` and `after`, whose properties
+    are not known; then `properties` is empty.
     """
 
     product: str
@@ -77,7 +78,8 @@ class Upgrade:
 def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgrade]:
     """Return one Upgrade for each product and pair of versions; [] if all hosts run their declared versions.
 
-    `probes` is {host: result of the module host_probe}. A host is skipped if it has no result or no installed version.
+    `probes` is {host: result of the module host_probe}. A host without a result, or without an installed version, is
+    left out.
     """
     hosts_of: dict[tuple[str, str, str], list[str]] = {}
     for product in SECTIONS:
@@ -92,7 +94,7 @@ def upgrades(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> list[Upgr
 
 
 def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence[str]) -> Upgrade:
-    """Return the Upgrade of these hosts from the version `before` of a product to the version `after`."""
+    """Return the Upgrade of `hosts` from the version `before` of a product (kafka or zookeeper) to `after`."""
     then, now = sections_of(product, before), sections_of(product, after)
     if then is None or now is None:
         unknown = tuple(version for version, known in ((before, then), (after, now)) if known is None)
@@ -109,9 +111,11 @@ def upgrade(model: Model, product: str, before: str, after: str, hosts: Sequence
 
 
 def settings(model: Model, machines: Sequence[Machine]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return {section: {property: {variable: value}}} of the properties that the site sets on these hosts.
+    """Return the properties that the site sets on these hosts: {section: {property: {variable: value}}}.
 
-    A value of None removes the value that the role sets.
+    - section: broker, topic or zookeeper;
+    - variable: the inventory variable that sets the property, such as kafka_config;
+    - value: as declared; None removes the value that the role sets.
     """
     values: dict[str, dict[str, dict[str, Any]]] = {}
     for machine in machines:
@@ -145,7 +149,7 @@ def own_settings(product: str) -> frozenset[str]:
 
 
 def lines(found: Sequence[Upgrade], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the lines to print for the upgrades `found`: a headline for each, and the properties that change.
+    """Return the lines to print for the upgrades `found`: a headline for each upgrade, then its changed properties.
 
     `groups` is {group: hosts}.
     """
@@ -212,7 +216,10 @@ def _wrapped(head: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def rows(found: Sequence[Upgrade]) -> list[dict[str, Any]]:
-    """Return the upgrades `found` as dicts for JSON; `changes` of a property is false if it has no effect here."""
+    """Return the upgrades `found` as dicts for JSON.
+
+    The key `changes` of a property is false if the change has no effect on the hosts of the upgrade.
+    """
     return [
         {
             "product": item.product,

@@ -16,8 +16,8 @@ SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 def faults(folder: Path, names: Collection[str], loader: Any) -> Iterator[str]:
     """Yield an error for each file in group_vars and host_vars of the inventory `folder` that Ansible cannot parse.
 
-    Each error is `file:line: what is wrong; what to do`. `names` are the groups and hosts of the inventory, `loader` is
-    Ansible's DataLoader. Files that are encrypted as a whole are skipped.
+    An error is a text `file:line: what is wrong; what to do`. `names` are the groups and hosts of the inventory,
+    `loader` is Ansible's DataLoader. Files that are encrypted as a whole are skipped.
     """
     for kind in ("group_vars", "host_vars"):
         for place in sorted((folder / kind).glob("[!.]*")):

@@ -21,19 +21,20 @@ Printer = Callable[[str], object]
 
 
 def printer(task: Any, variables: Mapping[str, Any] | None) -> Printer:
-    """Return a function that prints a text with the names of the host and the task in front.
+    """Return a function that prints a text behind the names of the host and the task.
 
-    `task` is Ansible's task, `variables` are those of the host.
+    `task` is Ansible's task, `variables` is {name: value} of the host.
     """
     host = (variables or {}).get("inventory_hostname", "")
     return lambda words: Display().display(f"{host}: {task.name}: {words}")
 
 
 def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line: Printer) -> dict[str, Any]:
-    """Call a module that waits until its wait is over, in calls of INTERVAL seconds; return the last result.
+    """Call a module again and again until its result no longer has the key `waiting`; return the last result.
 
-    A module cannot print while it runs, so after each call `print_line` prints what the module waits for. `ask` calls
-    the module with extra options. The result has `changed` set if any call changed something.
+    A module cannot print, so each call waits at most INTERVAL seconds, and then `print_line` prints what the module
+    still waits for. `ask` calls the module with additional options, {name: value}. `changed` of the returned result is
+    true if any call changed something.
     """
     started, changed = time.monotonic(), False
     result = ask({"pause": int(INTERVAL)})
@@ -47,9 +48,9 @@ def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line
 
 @contextmanager
 def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
-    """Print `what` and the elapsed seconds, with `print_line`, every INTERVAL seconds while the block runs.
+    """Context manager: print `what` and the elapsed seconds every INTERVAL seconds until the block ends.
 
-    Used for modules that do not report what they wait for.
+    `print_line` prints one text. For modules that do not report what they wait for.
     """
     ended, started = threading.Event(), time.monotonic()
 
@@ -67,9 +68,10 @@ def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
 
 
 def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The method `run` of an action whose module returns `waiting`: calls the module until its wait is over.
+    """Serve as the method `run` of an action plugin: call its module until the result has no key `waiting`.
 
-    As an async job of Ansible, the module runs once for the whole wait: no process is left that could call it again.
+    Prints what the module waits for, and returns the last result. As an async job of Ansible the module is called once
+    and waits for the whole time, since no process remains that could call it again.
     """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
     if self._task.async_val:
@@ -84,9 +86,10 @@ def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | 
 
 
 def run_with_plan(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]:
-    """Call the module of an action until its wait is over, print its `plan` first, and show its `notes` as warnings.
+    """Call the module of the action plugin `self` until it no longer waits; return the last result.
 
-    Returns the last result of the module, with the printed plan.
+    Prints the `plan` that the first call returns, and shows the `notes` of the last result as warnings. The returned
+    result contains the printed plan.
     """
     variables, printed = task_vars or {}, dict[str, Any]()
 
@@ -104,9 +107,10 @@ def run_with_plan(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]
 
 
 def run_reporting(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
-    """Return a method `run` for an action whose module does not report its wait: prints it every INTERVAL seconds.
+    """Return a method `run` for an action plugin whose module does not report what it waits for.
 
-    `waited_for` returns the text to print from the options of the module.
+    The method runs the module and prints every INTERVAL seconds the text that `waited_for` returns; `waited_for` gets
+    the options of the module.
     """
 
     def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -45,10 +45,10 @@ CERTIFICATE_FINGERPRINT_MISSING = CERTIFICATE_FINGERPRINT.variant(
 
 
 def authority(work: Work, item: Mapping[str, Any]) -> Authority:
-    """Return the CA that an entry of pki_authorities declares; read its certificate, or create a missing CA.
+    """Return the CA that an entry of pki_authorities declares: read its certificate, or create a missing CA.
 
-    Problems of the CA's dates are added to `work.problems`. Raises CertificateError if a file is missing or invalid,
-    and OSError if a folder cannot be read or written.
+    Expired or soon expiring certificates of the CA become problems in `work.problems`. Raises CertificateError if a
+    file is missing or invalid, and OSError if a folder cannot be read or written.
     """
     path = Path(item["certificate"] or work.folder / "authorities" / f"{item['name']}.pem")
     if not item["certificate"] and not exists(path):
@@ -114,7 +114,7 @@ CERTIFICATE_PASSPHRASE_WRONG = CERTIFICATE_PASSPHRASE.variant(
 
 
 def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
-    """Create a CA: write its encrypted key first, then its certificate to `path`.
+    """Create a CA: write its encrypted private key, then its certificate to `path`; in check mode only record it.
 
     `item` is the CA's entry of pki_authorities. Raises CertificateError if pki_passphrase is not set or does not open
     an existing key, and OSError if a file cannot be written.
@@ -135,9 +135,9 @@ def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
 
 
 def key_of(work: Work, name: str) -> Any:
-    """Return the private key of a CA that was created here, by the name of the CA.
+    """Return the private key of the CA `name`, which was created on this control node.
 
-    Raises CertificateError if the key file is missing, or if pki_passphrase does not open it.
+    Raises CertificateError if the key file is missing, or if pki_passphrase does not open the key.
     """
     path = work.folder / "authorities" / f"{name}.key"
     try:
@@ -154,9 +154,9 @@ CERTIFICATE_KEY_AUTHORITY = CERTIFICATE_KEY.variant(
 
 
 def with_key(work: Work, issuer: Authority) -> Authority:
-    """Return a CA that was created here, with its private key loaded.
+    """Return a copy of the CA `issuer`, which was created on this control node, with its private key loaded.
 
-    Raises CertificateError if the key cannot be read, or is not the key of the CA's certificate.
+    Raises CertificateError if the key cannot be read, or does not belong to the CA's certificate.
     """
     key = key_of(work, issuer.name)
     if public(key.public_key()) != public(issuer.certificates[0].public_key()):

@@ -1,4 +1,4 @@
-"""Reads what hosts trusted before a run, so that a CA is replaced in steps that disconnect no host."""
+"""Reads which CAs hosts trusted before a run, so that a CA is replaced in steps that disconnect no host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import r
 
 
 def first_three(hosts: Sequence[str]) -> str:
-    """Return the first three hosts as text, followed by the number of the other hosts."""
+    """Return the names of the first three hosts as text, then how many more hosts there are."""
     more = f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""
     return f"{', '.join(hosts[:3])}{more}"
 
@@ -22,14 +22,14 @@ def first_three(hosts: Sequence[str]) -> str:
 class PreviousState:
     """The certificates and truststores in the pki folder as they were before the run.
 
-    Each file is read once, at its first use. The first pass of a run is in check mode, so files are read before any
-    write.
+    Each file is read once, when it is first used. The first pass over the hosts is in check mode, so files are read
+    before the run writes any.
     """
 
     def __init__(self, folder: Path, ports: Sequence[Mapping[str, Any]] = ()) -> None:
-        """`folder` is pki_directory; `ports` are dicts {host, authorities} of the CAs that a port of the host accepts.
+        """`folder` is the value of pki_directory. `ports` are dicts {host, authorities}: which CAs a TLS port accepts.
 
-        After an interrupted run, a host may still use older files than those in the folder.
+        The ports matter after an interrupted run: a host may still use older files than those in the folder.
         """
         self.folder, self.ports = folder / "certificates", ports
         self._known: dict[Path, tuple[str, set[str]]] = {}
@@ -60,15 +60,15 @@ class PreviousState:
         return [Path(file.path) for host in hosts for file in os.scandir(host.path) if file.name.endswith(".pem")]
 
     def issuer(self, path: Path) -> str:
-        """Return the subject of the CA that peers must trust for the certificate at `path`; '' if there was none."""
+        """Return the subject of the CA that peers must trust for the certificate at `path`; '' without a file."""
         return self._read(path)[0]
 
     def trusted(self, host: str, name: str) -> set[str]:
-        """Return the subjects of the CAs that the truststore `name` of a host contained."""
+        """Return the subjects of the CAs in the truststore of a host; `name` is the truststore's file name."""
         return self._read(self.folder / host / name)[1]
 
     def trusting(self, old: str, but_not: str) -> list[str]:
-        """Return the hosts that trust the CA with the subject `old` and do not trust the CA `but_not`."""
+        """Return the hosts that trust the CA `old` but do not trust the CA `but_not`; both are subjects of CAs."""
         bundles = {path: self._read(path)[1] for path in self._files()}
         in_files = {path.parent.name for path, names in bundles.items() if old in names and but_not not in names}
         accepted = {port["host"]: port["authorities"] for port in self.ports}

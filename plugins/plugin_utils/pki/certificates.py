@@ -1,4 +1,4 @@
-"""Describes a declared certificate, and reads files of keys and certificates. Nothing is written."""
+"""Describes a declared certificate, and reads files of keys and certificates; writes no file."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ CERTIFICATE_SUBJECT = ProblemKind(
 
 @dataclass(frozen=True)
 class CertificateSpec:
-    """One certificate of one host, as declared.
+    """One certificate of one host, as the inventory declares it.
 
-    `subject` is in the form of RFC 4514 (and Java), `CN=kafka,OU=zkclients,O=lab`. `names` are the DNS names and
-    addresses that the certificate must have; `usage` is `server`, `client` or both; `place` is the variable that
-    declares it.
+    `subject` is in the form of RFC 4514 (and Java), such as `CN=kafka,OU=zkclients,O=lab`. `names` are the DNS names
+    and addresses that the certificate must contain. `usage` contains `server`, `client` or both. `place` is the
+    inventory variable that declares the certificate.
     """
 
     host: str
@@ -70,12 +70,15 @@ class CertificateSpec:
     place: str = "pki_certificates"
 
     def problem(self, kind: ProblemKind, value: str | None = None, **details: Any) -> Problem:
-        """Return a problem of this certificate; its value is `value`, by default the subject."""
+        """Return a problem of this certificate; `details` fill the texts of `kind`.
+
+        The problem shows `value`, by default the subject of the certificate.
+        """
         return kind.problem((self.host,), f"{self.place}[{self.name}]", value or self.subject, **details)
 
 
 class CertificateError(Exception):
-    """Error for a file or declaration that cannot be used; a problem is made from its `kind` and `details`."""
+    """Raised for a file or declaration that cannot be used; `kind` and `details` describe the problem to report."""
 
     def __init__(self, kind: ProblemKind, **details: Any) -> None:
         """`details` fill the placeholders in the message and advice of `kind`."""
@@ -85,7 +88,7 @@ class CertificateError(Exception):
 
 
 def read(path: str | Path, what: str) -> bytes:
-    """Return the content of a file on the control node; `what` describes the file in the error.
+    """Return the content of a file on the control node; `what` names the file in errors, such as "the CA key".
 
     Raises CertificateError if the file cannot be read.
     """
@@ -96,9 +99,9 @@ def read(path: str | Path, what: str) -> bytes:
 
 
 def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
-    """Return the certificates in a PEM text, in the order of the text; `where` is its path for errors.
+    """Return the certificates in the PEM text `data`, in the order of the text; `where` is its path for errors.
 
-    Raises CertificateError if there is no certificate, or one of them is broken.
+    Raises CertificateError if the text contains no certificate, or a broken certificate.
     """
     try:
         return x509.load_pem_x509_certificates(data)
@@ -109,10 +112,10 @@ def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
 
 
 def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: bool = False) -> Any:
-    """Return the private key in a PEM text; `where` is its path for errors.
+    """Return the private key in the PEM text `data`; `where` is its path for errors.
 
-    `ours` skips the validation of an RSA key that was created here, which takes 40 ms. Raises CertificateError if the
-    text is no key or the passphrase does not open it; the error never contains the passphrase.
+    `ours` skips the validation of an RSA key (40 ms), for keys that were created on this control node. Raises
+    CertificateError if the text is no key or the passphrase does not open it; the error never contains the passphrase.
     """
     secret = passphrase.encode() if passphrase else None
     try:
@@ -128,7 +131,7 @@ def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: 
 def subject_name(subject: str | None) -> x509.Name:
     """Return a declared subject, such as CN=kafka,O=lab, as an X.509 name.
 
-    Raises CertificateError if the text is empty or no subject.
+    Raises CertificateError if the text is empty or is not in this form.
     """
     try:
         name = names.name(subject or "")
@@ -160,7 +163,7 @@ def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
-    """Return the extension of a type in a certificate or request; None if it has none."""
+    """Return the extension of type `kind` of a certificate or signing request; None if there is none."""
     try:
         return holder.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
@@ -168,7 +171,7 @@ def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
 
 
 def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
-    """Return (DNS names in lower case, IP addresses) in the subjectAltName of a certificate or request."""
+    """Return (DNS names in lower case, IP addresses) from the subjectAltName of a certificate or signing request."""
     found = extension(holder, x509.SubjectAlternativeName)
     if found is None:
         return set(), set()
@@ -177,7 +180,7 @@ def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
 
 
 def address(name: str) -> Any:
-    """Return a name as an IP address; None if it is a DNS name."""
+    """Return a text as an IP address; None if it is no IP address, but a DNS name."""
     try:
         return ipaddress.ip_address(name)
     except ValueError:

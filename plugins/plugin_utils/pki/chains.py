@@ -1,4 +1,4 @@
-"""Finds the chain from a certificate to a CA that its peers trust. Nothing is written."""
+"""Finds the chain from a certificate to a CA that its peers trust; writes no file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CERTIFICATE_CHAIN_INCOMPLETE = CERTIFICATE_CHAIN.variant(
 def required_ca(path: Certificates) -> str:
     """Return the subject of the CA that peers must trust to accept this chain.
 
-    `path` is the certificate followed by its intermediates.
+    `path` is the host's certificate, followed by its intermediate certificates.
     """
     return names.text(path[-1].issuer)
 
@@ -60,11 +60,12 @@ def chain(
     now: datetime,
     usage: Sequence[str],
 ) -> list[x509.Certificate]:
-    """Return the intermediates between the certificate `leaf` and a trusted CA, in order.
+    """Return the intermediate certificates between the certificate `leaf` and a trusted CA, in order.
 
-    `others` are possible intermediates, `usage` (`server`, `client` or both) is how peers use the certificate. Expired
-    dates do not fail here, since checks.check_dates reports them: the chain is verified at a moment when all of it was
-    valid, if there was one. Raises CertificateError if the chain is incomplete, or if peers would reject it.
+    `others` are possible intermediates. `usage` is how peers use the certificate: `server`, `client` or both. Expired
+    certificates cause no error here, since checks.check_dates reports them: if the chain is not valid `now`, it is
+    verified at a moment when all its certificates were valid. Raises CertificateError if the chain is incomplete, or if
+    peers would reject it.
     """
     with suppress(VerificationError):
         return verified(leaf, others, trusted, now, usage)
@@ -88,9 +89,9 @@ def verified(
 ) -> list[x509.Certificate]:
     """Return the intermediates between `leaf` and a trusted CA, as the library cryptography finds them (RFC 5280, 6).
 
-    The library's verifier for clients is used for servers too, since it does not compare names: checks.check_names
-    reports missing names, and checks.check_usage a wrong usage. Raises VerificationError if no chain is valid at
-    `moment`.
+    The library's verifier of client certificates is used for servers too, since it does not compare names:
+    checks.check_names reports missing names, checks.check_usage a wrong usage. Raises VerificationError if no chain is
+    valid at `moment`.
     """
     if not trusted:
         raise VerificationError("no CA is trusted")
@@ -116,7 +117,7 @@ def verified(
 def may_sign(_: Policy, __: x509.Certificate, found: x509.KeyUsage | None) -> None:
     """Raise ValueError if the key usage of a CA does not allow it to sign certificates (RFC 5280, 4.2.1.3).
 
-    The library calls this for each CA of a chain; `found` is the extension, or None.
+    The library cryptography calls this for each CA of a chain; `found` is the CA's key usage extension, or None.
     """
     if found is not None and not found.key_cert_sign:
         raise ValueError("the key usage of a CA does not include keyCertSign")
@@ -125,7 +126,7 @@ def may_sign(_: Policy, __: x509.Certificate, found: x509.KeyUsage | None) -> No
 def may_name(_: Policy, __: x509.Certificate, found: x509.NameConstraints | None) -> None:
     """Raise ValueError if a CA has name constraints on subjects, which the library would ignore if not critical.
 
-    The library calls this for each CA of a chain; `found` is the extension, or None.
+    The library cryptography calls this for each CA of a chain; `found` is the CA's name constraints extension, or None.
     """
     bases = [] if found is None else [*(found.permitted_subtrees or ()), *(found.excluded_subtrees or ())]
     if any(isinstance(base, x509.DirectoryName) for base in bases):
@@ -135,8 +136,8 @@ def may_name(_: Policy, __: x509.Certificate, found: x509.NameConstraints | None
 def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certificates) -> list[x509.Certificate]:
     """Return [leaf, intermediates, trusted CA], found by names and signatures only.
 
-    Raises CertificateError if the chain does not reach a trusted CA. The error names the missing issuer, which the
-    error of the library does not.
+    Raises CertificateError if `others` and `trusted` do not lead from `leaf` to a trusted CA. The error names the
+    missing issuer, which the error of the library does not.
     """
     path = [leaf]
     while True:
@@ -154,9 +155,9 @@ def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certi
 
 
 def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
-    """Return the subject of the CA that issued the CAs above `last` and is not trusted.
+    """Return the subject of the CA that is missing in `trusted` between the certificate `last` and a root CA.
 
-    Returns '' if trusted CAs lead from `last` to a trusted root.
+    Returns '' if CAs in `trusted` lead from `last` to a self-signed root.
     """
     reached = [last]
     for one in reached:
@@ -168,6 +169,6 @@ def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
 
 
 def reason(error: VerificationError) -> str:
-    """Return the text of a VerificationError without the internal names of the library."""
+    """Return the text of a VerificationError, without the internal names of the library."""
     before = r"^(validation failed: |candidates exhausted: |Python extension validator failed: \w+: )+"
     return re.sub(rf"{before}|: AlgorithmIdentifier .*| \(encountered processing .*", "", str(error))

@@ -1,4 +1,4 @@
-"""Checks certificates before they are used: key, dates, names, usage, chain. Nothing is written."""
+"""Checks certificates before they are used: key, dates, names, usage, chain; writes no file."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ def check(
     days: int,
     known: Sequence[x509.Certificate] = (),
 ) -> list[Problem]:
-    """Return the problems of a private key and its `certificates`: its own, followed by the intermediates.
+    """Return the problems of a host's private key and its `certificates`: the host's own first, then intermediates.
 
-    `trusted` are the CA certificates that the peers trust, `known` those of other CAs. CERTIFICATE_EXPIRES warns if
-    fewer than `days` days are left. The dates of a trusted CA are checked where the CA is declared. The chain of a
-    server must end in a root: Java trusts every certificate in a truststore, but librdkafka and Python require a root.
+    `trusted` are the certificates of the CA that peers trust, `known` are certificates of other CAs. A certificate that
+    is valid for fewer than `days` days gets a warning. The dates of a trusted CA are checked where the CA is declared.
+    The chain of a server must end in a root CA: Java trusts every certificate in a truststore, but librdkafka and
+    Python require a root.
     """
     leaf, problems = certificates[0], []
     if public(key.public_key()) != public(leaf.public_key()):
@@ -98,9 +99,10 @@ def check_dates(
     days: int,
     role: str = "leaf",
 ) -> Iterator[Problem]:
-    """Yield a problem if `certificate` is not valid now, or a warning if it expires in fewer than `days` days.
+    """Yield a problem if `certificate` is not valid at `now`, or a warning if it expires in fewer than `days` days.
 
-    `role` is its role in the chain of `spec`, a key of RENEWAL. The value of the problem is the certificate's subject.
+    `role` is the role of `certificate` in the chain of `spec`: leaf, intermediate or authority. The value of the
+    problem is the certificate's subject.
     """
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject, left = names.text(certificate.subject), (end - now).days
@@ -124,7 +126,7 @@ CERTIFICATE_SAN_NONE = CERTIFICATE_SAN.variant(
 
 
 def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a problem if the certificate does not contain all declared names, or if a server declares no names."""
+    """Yield a problem if the certificate lacks a declared name, or if a server certificate declares no names."""
     missing = missing_names(spec.names, certificate)
     if missing:
         yield spec.problem(CERTIFICATE_SAN, names=missing)
@@ -133,9 +135,9 @@ def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterato
 
 
 def missing_names(declared: Iterable[str], holder: Holder) -> list[str]:
-    """Return the names in `declared` that a certificate or request does not contain.
+    """Return the names in `declared` that a certificate or signing request does not contain.
 
-    `*.example.org` in the certificate matches one label in place of the star.
+    `*.example.org` in the certificate matches names with one label in place of the star.
     """
     dns, addresses = alternative_names(holder)
     missing = []

@@ -13,13 +13,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 
 def input_problems(host: str, settings: Mapping[str, Any]) -> list[Problem]:
-    """Return the problems of the role pki's inputs on one host; `settings` is {input without pki_: value}."""
+    """Return the problems of the role pki's inputs on one host.
+
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     checks = (declarations, duplicates, truststores, file_names, renewal, source)
     return [replace(problem, hosts=(host,)) for check in checks for problem in check(settings)]
 
 
 def authority_names(settings: Mapping[str, Any]) -> set[str]:
-    """Return the names of the CAs that pki_authorities declares."""
+    """Return the names of the CAs that pki_authorities declares.
+
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     return {item["name"] for item in settings["authorities"]}
 
 
@@ -41,9 +47,9 @@ CERTIFICATE_NAME_FILE = CERTIFICATE_NAME.variant(
 
 
 def declarations(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each invalid entry of pki_certificates: its CA, path or names.
+    """Yield a problem for each entry of pki_certificates with an unknown or untrusted CA, or an invalid path or name.
 
-    `settings` is {input of the role pki without pki_: value}.
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
     """
     known = authority_names(settings)
     trusted = {name for store in settings["truststores"] for name in store["authorities"]}
@@ -77,7 +83,10 @@ CERTIFICATE_DUPLICATE_BUNDLE = CERTIFICATE_DUPLICATE.variant(
 
 
 def duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each name or path that an earlier certificate or truststore already has."""
+    """Yield a problem for each name or path that an earlier certificate or truststore already has.
+
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     names = [item["name"] for item in settings["certificates"]]
     for name in (name for number, name in enumerate(names) if name in names[:number]):
         yield CERTIFICATE_DUPLICATE.problem((), "pki_certificates", name)
@@ -92,9 +101,10 @@ def duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each truststore with an unknown CA, or whose file name is also used by another file.
+    """Yield a problem for each truststore that has an unknown CA, or the file name of another file.
 
-    The control node stores each truststore under its file name, next to the certificates.
+    The control node stores each truststore under its file name, next to the certificates. `settings` is {input of the
+    role pki without the prefix `pki_`: value}.
     """
     by_file: dict[str, Mapping[str, Any]] = {}
     certificates = {item["name"] for item in settings["certificates"]}
@@ -110,7 +120,10 @@ def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def file_names(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each name of a CA or certificate that is not a valid file name."""
+    """Yield a problem for each name of a CA or certificate that is not a valid file name.
+
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     for name in [*authority_names(settings), *(item["name"] for item in settings["certificates"])]:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
             yield CERTIFICATE_NAME_FILE.problem((), "pki_certificates", name)
@@ -124,7 +137,10 @@ CERTIFICATE_DAYS = ProblemKind(
 
 
 def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if pki_renew_days is so high that certificates are due for renewal as soon as they are issued."""
+    """Yield a problem if pki_renew_days is so high that certificates are due for renewal as soon as they are issued.
+
+    `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     if settings["days"] <= settings["renew_days"]:
         days = str(settings["days"])
         yield CERTIFICATE_DAYS.problem((), "pki_days", days, renew_days=settings["renew_days"])
@@ -139,7 +155,10 @@ CERTIFICATE_SOURCE = ProblemKind(
 
 
 def source(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem if pki_source is csr while the CAs are created here: no host would trust the outside CA."""
+    """Yield a problem if pki_source is csr (an outside CA signs), but the declared CAs are created on the control node.
+
+    No host would trust the outside CA. `settings` is {input of the role pki without the prefix `pki_`: value}.
+    """
     outside = {item["name"] for item in settings["authorities"] if item["certificate"]}
     used = {item["authority"] for item in settings["certificates"] if not item["source"]}
     created_here = sorted(used & authority_names(settings) - outside)

@@ -1,4 +1,4 @@
-"""Creates keys, CAs, certificates and requests in memory. Nothing is written."""
+"""Creates keys, CAs, certificates and signing requests in memory; writes no file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SKEW = timedelta(hours=1)
 
 @dataclass
 class Authority:
-    """A CA: its certificates, and its key if the CA was created here."""
+    """A CA: its certificates, and its private key if the CA was created on this control node (else None)."""
 
     name: str
     certificates: list[x509.Certificate]
@@ -44,7 +44,7 @@ def new_key(kind: str) -> Any:
 
 
 def kind_of(key: Any) -> str:
-    """Return the kind of a private key as `new_key` expects it; for any other key, the name of its class."""
+    """Return the kind of a private key as `new_key` names it, such as rsa-3072; else the name of the key's class."""
     if isinstance(key, rsa.RSAPrivateKey):
         return f"rsa-{key.key_size}"
     return "ec-p256" if isinstance(key, ec.EllipticCurvePrivateKey) and key.key_size == 256 else type(key).__name__
@@ -58,7 +58,7 @@ def pem(key: Any, passphrase: str | None = None) -> bytes:
 
 
 def bundle(certificates: Sequence[x509.Certificate]) -> bytes:
-    """Return certificates as one PEM text, without repetitions."""
+    """Return certificates as one PEM text, each certificate once."""
     return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in dict.fromkeys(certificates))
 
 
@@ -79,7 +79,10 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def extensions(spec: CertificateSpec, key: Any) -> Iterator[tuple[x509.ExtensionType, bool]]:
-    """Yield (extension, whether it is critical) for the request or certificate of a host, by its declaration."""
+    """Yield (extension, whether it is critical) for the certificate or signing request that `spec` declares.
+
+    `key` is the host's private key.
+    """
     if spec.names:
         unique = dict.fromkeys(spec.names)
         alternatives = [x509.IPAddress(address(name)) if address(name) else x509.DNSName(name) for name in unique]
@@ -89,9 +92,9 @@ def extensions(spec: CertificateSpec, key: Any) -> Iterator[tuple[x509.Extension
 
 
 def usage(encipher: bool = False, authority: bool = False) -> x509.KeyUsage:
-    """Return the key usage extension of a CA (`authority`) or of a host's certificate.
+    """Return the key usage extension for the certificate of a CA if `authority` is true, else of a host.
 
-    `encipher` allows key encipherment, for RSA keys.
+    `encipher` also allows key encipherment, for RSA keys.
     """
     return x509.KeyUsage(
         digital_signature=not authority,
@@ -107,9 +110,10 @@ def usage(encipher: bool = False, authority: bool = False) -> x509.KeyUsage:
 
 
 def builder(subject: x509.Name, issuer: x509.Name, key: Any, now: datetime, end: datetime) -> x509.CertificateBuilder:
-    """Return a certificate builder with the fields that the certificates of CAs and of hosts share.
+    """Return a certificate builder with the fields that certificates of CAs and of hosts have in common.
 
-    The certificate is valid from `now`, less the tolerated clock difference, until `end`.
+    `key` is the private key of `subject`. The certificate is valid from one hour before `now`, since the clock of a
+    host may be behind, until `end`.
     """
     start = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
     start = start.serial_number(x509.random_serial_number()).not_valid_before(now - SKEW).not_valid_after(end)
@@ -117,9 +121,9 @@ def builder(subject: x509.Name, issuer: x509.Name, key: Any, now: datetime, end:
 
 
 def sign_authority(subject: str, key: Any, now: datetime, days: int) -> x509.Certificate:
-    """Return the self-signed certificate of a CA that may sign certificates of hosts, but not other CAs.
+    """Return the self-signed certificate of a CA that may sign certificates of hosts, but no other CAs.
 
-    It is valid for `days` days.
+    `key` is the CA's private key. The certificate is valid for `days` days.
     """
     name = subject_name(subject)
     start = builder(name, name, key, now, now + timedelta(days=days))
@@ -128,9 +132,9 @@ def sign_authority(subject: str, key: Any, now: datetime, days: int) -> x509.Cer
 
 
 def sign(spec: CertificateSpec, key: Any, authority: Authority, now: datetime, days: int) -> x509.Certificate:
-    """Return a certificate for the declaration `spec` and `key`, signed by a CA.
+    """Return the certificate that `spec` declares, signed by the CA `authority`.
 
-    It is valid for `days` days, but no longer than the CA.
+    `key` is the host's private key. The certificate is valid for `days` days, but no longer than the CA.
     """
     issuer = authority.certificates[0]
     end = min(now + timedelta(days=days), issuer.not_valid_after_utc)
@@ -144,7 +148,10 @@ def sign(spec: CertificateSpec, key: Any, authority: Authority, now: datetime, d
 
 
 def request(spec: CertificateSpec, key: Any) -> x509.CertificateSigningRequest:
-    """Return a certificate signing request for an outside CA, by the declaration `spec`."""
+    """Return a certificate signing request for an outside CA, by the declaration `spec`.
+
+    `key` is the host's private key, which signs the request.
+    """
     start = x509.CertificateSigningRequestBuilder().subject_name(subject_name(spec.subject))
     for extension, critical in extensions(spec, key):
         start = start.add_extension(extension, critical)
@@ -152,7 +159,7 @@ def request(spec: CertificateSpec, key: Any) -> x509.CertificateSigningRequest:
 
 
 def same_request(data: bytes, spec: CertificateSpec, key: Any) -> bool:
-    """Tell whether a request in PEM still matches the declaration `spec` and the key."""
+    """Tell whether the signing request in the PEM text `data` still matches the declaration `spec` and `key`."""
     try:
         written = x509.load_pem_x509_csr(data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Uses certificates that were issued elsewhere, and writes requests to an outside CA."""
+"""Uses certificates from elsewhere: files that the site provides, or certificates that an outside CA signs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CERTIFICATE_UNSIGNED_SEVERAL = CERTIFICATE_UNSIGNED.variant(
 def provided(item: Mapping[str, Any]) -> Pair:
     """Return (key, certificates) from the files that an entry of pki_certificates with source `provided` names.
 
-    Raises CertificateError if a path is not set, or a file cannot be read or is invalid.
+    Raises CertificateError if a path is not set, or if a file cannot be read or is invalid.
     """
     for option in ("certificate", "key"):
         if not item[option]:
@@ -62,8 +62,9 @@ def provided(item: Mapping[str, Any]) -> Pair:
 
 
 def requested(work: Work, spec: CertificateSpec) -> Pair:
-    """Write a key and a request to an outside CA if needed; return (key, certificates) that the CA signed.
+    """Return (key, certificates that the outside CA signed) for a declared certificate.
 
+    First writes a private key and a signing request for the CA, if they are missing or the declaration has changed.
     Raises CertificateError if the signed certificate is not there yet or a file is invalid, and OSError if a file
     cannot be read or written.
     """
@@ -93,10 +94,11 @@ def use_certificate(
     path: Path,
     known: Sequence[x509.Certificate],
 ) -> None:
-    """Check a key with its certificates, and write them to `path` if there is no error; add problems to `work`.
+    """Check a private key and its certificates, and write them to `path` if no check fails.
 
-    `authority` is the declared CA, `known` are the other CAs that the host trusts. Raises CertificateError if peers do
-    not trust the CA yet, and OSError if a file cannot be read or written.
+    Problems are added to `work.problems`. `authority` is the declared CA, `known` are certificates of the other CAs
+    that the host trusts. Raises CertificateError if peers do not trust the CA yet, and OSError if a file cannot be read
+    or written.
     """
     trusted, days = authority.certificates, work.settings["renew_days"]
     of_key = (found for found in certificates if public(found.public_key()) == public(key.public_key()))

@@ -1,4 +1,7 @@
-"""Brings one host's certificates on the control node to their declared state; lists the host's files."""
+"""Brings the certificates of one host, in files on the control node, to their declared state.
+
+Also lists the files that the host needs.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +42,16 @@ CERTIFICATE_SOURCE_OWN = CERTIFICATE_SOURCE.variant(
 class Pki:
     """The keys, certificates and truststores of one host, in the pki folder of the control node.
 
-    `settings` are the inputs of the role pki without the prefix `pki_`. With `check_mode` nothing is written; preflight
-    uses this for `problems`. The method `converge` fills these attributes:
+    `settings` is {input of the role pki without the prefix `pki_`: value}. With `check_mode` nothing is written;
+    preflight uses that to get `problems`. The method `converge` fills these attributes:
 
-    - `changes`: one line for each change;
-    - `diffs`: Ansible's before/after pairs, without secrets;
-    - `problems`;
-    - `held`: {certificate name: {subject, issuer, serial, until, path}};
+    - `changes`: one text for each change;
+    - `diffs`: dicts for Ansible's --diff, without secrets;
+    - `problems`: list of Problem;
+    - `held`: {certificate name: {subject, issuer, serial, until (end date), path}};
     - `trusted`: {path of a truststore: subjects of its CAs};
-    - `files`: the files of the host, {path, group, mode}, `function` if one is declared, and `content`, or `source` (a
-      path) if the content is secret.
+    - `files`: dicts {path, group, mode} of the host's files; a file also has the key `content`, or `source` (a path on
+      the control node) if its content is secret, and the key `function` if the inventory declares it.
     """
 
     def __init__(
@@ -60,9 +63,10 @@ class Pki:
         previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """`previous` is the state of the folder before the run, shared by all hosts of a call; `now` is for tests.
+        """`previous` is the state of the pki folder before the run, shared by all hosts of a task. `now` is for tests.
 
-        With `requests`, only keys and requests to an outside CA are written: no host gets files until these are signed.
+        With `requests`, only private keys and signing requests for an outside CA are written: hosts get no files before
+        the CA has signed all requests.
         """
         self.work = Work(host, settings, check_mode, now, previous, requests)
         self.host, self.settings = host, settings
@@ -73,9 +77,10 @@ class Pki:
         self.trusted: dict[str, list[str]] = {}
 
     def converge(self) -> None:
-        """Create what is missing, check all files, and list the files of the host in `self.files`.
+        """Create missing certificates and truststores, check all, and list the files of the host in `self.files`.
 
-        Raises OSError if a file or folder cannot be read or written.
+        Errors of single certificates become `self.problems`. Raises OSError if a file or folder cannot be read or
+        written.
         """
         self.problems += input_problems(self.host, self.settings)
         if self.problems:
@@ -99,14 +104,14 @@ class Pki:
 
     @property
     def directories(self) -> list[dict[str, str]]:
-        """{path, group, mode} of each directory that holds files of the host; only the service's group may read it."""
+        """Dicts {path, group, mode} of the directories that contain files of the host; only `group` may read them."""
         groups = {os.path.dirname(file["path"]): file["group"] for file in reversed(self.files)}
         return [{"path": path, "group": group, "mode": "0750"} for path, group in sorted(groups.items())]
 
     def known(self) -> list[x509.Certificate]:
-        """Return every CA certificate that a truststore of this host contains.
+        """Return all CA certificates that the truststores of this host contain.
 
-        Files that cannot be read are skipped: they are problems of their truststores.
+        Files that cannot be read are skipped: they are reported as problems of their truststores.
         """
         certificates = [item for authority in self.authorities.values() for item in authority.certificates]
         for path in {path for store in self.settings["truststores"] for path in store["extra"]}:
@@ -146,9 +151,10 @@ def _function(item: Mapping[str, Any]) -> dict[str, str]:
 
 
 def held(path: Path) -> dict[str, str]:
-    """Return {subject, issuer, serial, until} of the certificate in a PEM file.
+    """Return {subject, issuer, serial, until} of the first certificate in a PEM file.
 
-    Raises CertificateError if the file contains no certificate, and OSError if it cannot be read.
+    `issuer` is the subject of the CA that peers must trust, `serial` is hexadecimal, `until` is the end date
+    (YYYY-MM-DD). Raises CertificateError if the file contains no certificate, and OSError if it cannot be read.
     """
     leaf, *intermediates = certificates_in(path.read_bytes(), path)
     return {

@@ -1,4 +1,4 @@
-"""Issues and renews certificates with a CA that was created here."""
+"""Issues and renews certificates with a CA that was created on this control node."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Wor
 
 
 def issue_if_due(work: Work, spec: CertificateSpec, authority: Authority, path: Path) -> None:
-    """Issue a new key and certificate if the file `path` has none that matches `spec`, or if it expires soon.
+    """Write a new key and certificate to `path` if the present certificate does not match `spec` or expires soon.
 
-    `authority` is a CA that was created here. Raises CertificateError if hosts do not trust the CA yet or its key
-    cannot be used, and OSError if a file cannot be read or written.
+    `authority` is a CA that was created on this control node. Problems of the certificate are added to `work.problems`.
+    Raises CertificateError if hosts do not trust the CA yet or its key cannot be used, and OSError if a file cannot be
+    read or written.
     """
     before, reason = reason_to_issue(work, spec, authority, path)
     data = path.read_bytes() if exists(path) else b""
@@ -61,9 +62,9 @@ def issue_if_due(work: Work, spec: CertificateSpec, authority: Authority, path: 
 
 
 def reason_to_issue(work: Work, spec: CertificateSpec, authority: Authority, path: Path) -> tuple[str, str]:
-    """Return (description of the present certificate at `path`, why a new one must be issued).
+    """Return (description of the present certificate at `path`, reason to issue a new certificate), as texts.
 
-    The reason is '' if the certificate can stay. Raises OSError if the file cannot be read.
+    The reason is '' if the present certificate can stay. Raises OSError if the file cannot be read.
     """
     if not exists(path):
         return "", "new"

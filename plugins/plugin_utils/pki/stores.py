@@ -37,10 +37,11 @@ CERTIFICATE_STEP_DROPPED = CERTIFICATE_STEP.variant(
 
 
 def keystore(work: Work, name: str, path: Path) -> Path:
-    """Write the key and certificates of a PEM file into a PKCS #12 store next to it; return the store's path.
+    """Write the key and certificates of the PEM file `path` into a PKCS #12 store; return the path of the store.
 
-    A store with the same content is kept, since its bytes differ each time it is written. Raises CertificateError if
-    pki_store_password is not set or the PEM file is invalid, and OSError if a file cannot be read or written.
+    The store is next to the PEM file. A store with the same content is not written again, since its bytes would differ.
+    Raises CertificateError if pki_store_password is not set or the PEM file is invalid, and OSError if a file cannot be
+    read or written.
     """
     password = work.settings["store_password"]
     if not password:
@@ -59,7 +60,7 @@ def keystore(work: Work, name: str, path: Path) -> Path:
 
 
 def holds(store: Path, password: str, key: Any, certificates: Sequence[x509.Certificate]) -> bool:
-    """Tell whether a PKCS #12 store opens with the password and has exactly this key and these certificates."""
+    """Tell whether the password opens the PKCS #12 file `store`, and it has exactly this key and these certificates."""
     try:
         found = pkcs12.load_pkcs12(store.read_bytes(), password.encode())
     except (OSError, ValueError):
@@ -75,9 +76,9 @@ def truststore(
 ) -> tuple[list[str], dict[str, Any]]:
     """Write a truststore with its declared and extra CAs; return (subjects of its CAs, its file for the host).
 
-    `store` is its entry of pki_truststores, `authorities` is {name: CA}. The file is a dict {path, content, group,
-    mode}. Raises CertificateError if a file is invalid or a removed CA is still in use, and OSError if a file cannot be
-    read or written.
+    `store` is the entry of pki_truststores, `authorities` is {name: CA}. The file for the host is a dict {path,
+    content, group, mode}. Raises CertificateError if a file is invalid, or if hosts still have certificates of a
+    removed CA, and OSError if a file cannot be read or written.
     """
     certificates = [certificate for name in store["authorities"] for certificate in authorities[name].certificates]
     for path in store["extra"]:
@@ -98,7 +99,7 @@ def truststore(
 def reject_dropped_authority(work: Work, file: str, trusted: Sequence[str]) -> None:
     """Raise CertificateError if a truststore loses a CA while some hosts still have certificates from this CA.
 
-    `file` is the truststore's file name, `trusted` are the subjects of its CAs from now on.
+    `file` is the truststore's file name, `trusted` are the subjects of the CAs that it will contain.
     """
     for subject in sorted(work.previous.trusted(work.host, file) - {*trusted}):
         if hosts := work.previous.issued_by(subject):

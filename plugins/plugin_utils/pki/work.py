@@ -1,4 +1,4 @@
-"""Records the changes of one call for one host, and writes them to the pki folder of the control node."""
+"""Lists the changes to one host's certificates, and writes their files to the pki folder of the control node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ def exists(path: Path) -> bool:
 
 
 class Work:
-    """Records and writes the changes for one host: `changes` (lines), `diffs` (Ansible's, no secrets), `problems`."""
+    """Lists and writes the changes to the certificates of one host; in check mode nothing is written.
+
+    - `changes`: one text for each change;
+    - `diffs`: dicts for Ansible's --diff, without secrets;
+    - `problems`: list of Problem.
+    """
 
     def __init__(
         self,
@@ -50,7 +55,11 @@ class Work:
         previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """The arguments are those of Pki."""
+        """`settings` is {input of the role pki without the prefix `pki_`: value}; `now` is for tests.
+
+        `previous` is the state of the pki folder before the run. With `requests`, only private keys and signing
+        requests for an outside CA are written.
+        """
         self.host, self.settings, self.check_mode, self.requests = host, settings, check_mode, requests
         self.folder = Path(settings["directory"])
         self.previous = previous or PreviousState(self.folder)
@@ -61,7 +70,7 @@ class Work:
 
     @contextmanager
     def step(self, variable: str) -> Iterator[None]:
-        """Run a block; a CertificateError in it becomes a problem of the inventory variable `variable`."""
+        """Context manager: a CertificateError inside the block becomes a problem of this inventory variable."""
         try:
             yield
         except CertificateError as error:
@@ -70,7 +79,8 @@ class Work:
     def check_folders(self) -> None:
         """Raise OSError if the pki folder, or a subfolder, exists and is not a directory.
 
-        The error is also raised for a link to a disk that is not mounted, so that nothing is created in its place.
+        Also raises OSError if it is a link to a missing directory, for example on a disk that is not mounted: nothing
+        may be created in its place.
         """
         for path in (self.folder, *(self.folder / name for name in ("authorities", "certificates"))):
             if path.is_symlink() and not exists(path):
@@ -79,10 +89,10 @@ class Work:
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
     def record(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
-        """Record a change with its diff for the file `where`; return whether the caller is to make the change.
+        """Add a change, and its diff of the file `where`, to the lists; return whether the caller must make it.
 
-        The change is not made in check mode. In a call with `requests`, only changes with `request` are recorded and
-        made.
+        `before` and `after` are texts for the diff. Returns False in check mode. If this Work writes only requests, a
+        change with `request` false is neither added nor made.
         """
         if self.requests and not request:
             return False
@@ -91,9 +101,9 @@ class Work:
         return not self.check_mode
 
     def write(self, path: Path, data: bytes, mode: int = 0o600) -> None:
-        """Write a file atomically; at no moment can other users read it, unless `mode` allows that.
+        """Write a file atomically, with the permissions `mode`; at no moment does the file have wider permissions.
 
-        Raises OSError with the path of the file, for a full disk too.
+        Raises OSError with the path of the file, also if the disk is full.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -114,7 +124,7 @@ class Work:
 
     @contextmanager
     def folder_lock(self) -> Iterator[None]:
-        """Hold the lock of the pki folder during a block, so that parallel calls for several hosts create a CA once."""
+        """Context manager: lock the pki folder during a block, so that parallel tasks of hosts create a CA once."""
         if self.check_mode:
             yield
             return
@@ -124,9 +134,9 @@ class Work:
             yield
 
     def require_trust(self, new: str, path: Path) -> None:
-        """Raise CertificateError if a certificate would change to a CA that some hosts do not trust yet.
+        """Raise CertificateError if some hosts trust the present CA of a certificate, but not its new CA.
 
-        These are the hosts that trust its present CA. `new` is the subject of the new CA, `path` the file of the
+        These hosts would reject the new certificate. `new` is the subject of the new CA, `path` is the file of the
         certificate.
         """
         old = self.previous.issuer(path)

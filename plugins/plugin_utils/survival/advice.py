@@ -1,4 +1,4 @@
-"""Derives what the operator must do after a failure."""
+"""Computes what the operator must do after a failure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ REPAIR = "operator: repair the network"
 def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: int) -> str:
     """Return what the operator must do after a failure, as text.
 
-    `kind` is the kind of failure (see failures.Row), `lost` are the names of the lost servers, `serves` is whether
-    ZooKeeper has a quorum, and `left` is the smallest number of live replicas of any partition.
+    `kind` is the kind of failure (the field `kind` of failures.Row), `lost` are the names of the lost servers, `serves`
+    is whether ZooKeeper still has a quorum, and `left` is the smallest number of replicas that any partition still has.
     """
     lower = serves and left >= 1
     if kind == "cut":

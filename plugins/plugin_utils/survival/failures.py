@@ -1,4 +1,4 @@
-"""Enumerates the failures of a layout, and what still works after each."""
+"""Lists the possible failures of a layout, and what still works after each failure."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ class Row:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions (zookeeper, kafka or both) of the lost server, or of both servers of a pair."""
+        """The function (zookeeper, kafka or both) of the lost server, or of each of the two servers of a pair."""
         return tuple(function for function, _, _ in self.shape)
 
     @property
     def datacenters(self) -> tuple[str, ...]:
-        """The datacenters of the lost server, or of both servers of a pair."""
+        """The datacenter of the lost server, or of each of the two servers of a pair."""
         return tuple(datacenter for _, datacenter, _ in self.shape)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The table's cells after the name: quorum, writable and zero loss (yes or no), and the operator's action."""
+        """The table's cells after the failure's name: quorum, writable, zero loss (yes or no), operator's action."""
         return (*("yes" if cell else "no" for cell in (self.quorum, self.writable, self.zero_loss)), self.who)
 
 
 def survival(layout: Layout) -> list[Row]:
-    """Return a Row for each failure: of a server, rack, datacenter or network, and of two servers.
+    """Return a Row for each failure: of a server, rack, datacenter or network, and of each pair of servers.
 
-    A datacenter that is cut off is a failure too, and is judged from the side of the other datacenters. Raises
-    ValueError if Kafka could not create a topic with the replication factor of the layout.
+    A datacenter that is cut off from the network is a failure too; its Row tells what works in the other datacenters.
+    Raises ValueError if Kafka could not create a topic with the replication factor of the layout.
     """
     outcome, names = _Outcome(layout), layout.names
     shapes = {name: _shape(layout, name) for name in names}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Server:
-    """One process of the cluster, ZooKeeper or Kafka; a host with both functions is two Servers with one name."""
+    """One process of the cluster, ZooKeeper or Kafka; a host with both functions is two Servers with the same name."""
 
     name: str
     function: str

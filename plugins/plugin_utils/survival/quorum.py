@@ -9,6 +9,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout imp
 
 
 def quorum(layout: Layout, alive: AbstractSet[str]) -> bool:
-    """Tell whether the servers in `alive` (names) hold a quorum of the layout's ZooKeeper ensemble."""
+    """Tell whether the servers named in `alive` are a quorum of the layout's ZooKeeper ensemble."""
     voters = [ensemble.Voter(voter.name, voter.group, voter.weight) for voter in layout.voters]
     return ensemble.quorum(voters, alive)

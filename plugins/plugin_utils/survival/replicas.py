@@ -9,11 +9,11 @@ from itertools import count, zip_longest
 def placements(brokers: Mapping[int, str | None], replication_factor: int) -> set[frozenset[int]]:
     """Return every set of broker ids on which Kafka 3.9 may place the replicas of a partition of a new topic.
 
-    `brokers` is {broker id: broker.rack}. Kafka (AdminUtils) arranges the brokers in a ring that alternates racks, and
-    starts each partition at the next broker. The distance of the followers from the leader is random at first, and
-    grows by the number of racks with each turn of the ring. Racks that already have a replica are skipped while others
-    have none. Without racks, all brokers count as one rack. Raises ValueError if Kafka would refuse to create the
-    topic.
+    `brokers` is {broker id: broker.rack, or None}. Kafka (AdminUtils) arranges the brokers in a ring that alternates
+    racks, and places the leader of each partition on the next broker. The distance of the followers from the leader is
+    random at first, and grows by the number of racks with each turn of the ring. As long as some rack has no replica,
+    brokers of racks with a replica are skipped. Without racks, all brokers count as one rack. Raises ValueError if
+    Kafka would refuse to create the topic.
     """
     racks = sorted(set(brokers.values()), key=str)
     if not 1 <= replication_factor <= len(brokers):

@@ -1,4 +1,4 @@
-"""Prints the failures of a layout as a table, in which pairs of servers with one outcome share a line."""
+"""Prints the failures of a layout as a table; pairs of servers with the same results can share a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADLINE = ("what fails", "quorum", "writable", "zero loss", "who acts")
 def text_table(layout_name: str, rows: Sequence[Row]) -> str:
     """Return the table of failures as text for a terminal, below the name of the layout; `rows` is from `survival`.
 
-    Pairs of servers with one outcome share a line if they have something in common that no other pair has.
+    Pairs of servers with the same results share a line if one name fits exactly these pairs, such as "any two brokers".
     """
     return "\n".join(
         [layout_name, *table(HEADLINE, [cells for cells, _ in _lines(rows)]), *(f"  {line}" for line in _totals(rows))]
@@ -27,7 +27,7 @@ def text_table(layout_name: str, rows: Sequence[Row]) -> str:
 def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | None = None) -> str:
     """Return the table of failures as Markdown; `rows` is the result of `survival`.
 
-    `seen` adds a column: called with the rows of a line, it returns the text of what tests observed for these failures.
+    `seen`, if given, adds a column: it gets the rows of a line, and returns what tests observed for these failures.
     """
     headline = (*HEADLINE, "seen") if seen else HEADLINE
     cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
