@@ -1,4 +1,4 @@
-"""The sections of the health page on Kafka: brokers, leaders, replicas, log dirs, and left-over throttles."""
+"""The sections of the health page about Kafka: brokers, racks and log dirs, with their problems."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def broker_name(number: object, names: Mapping[str, str]) -> str:
 
 
 def readable_size(size: float | None) -> str:
-    """Return a number of bytes as text with a unit; ? if it is None."""
+    """Return a size in bytes as text with a unit; "?" if the size is None."""
     return "?" if size is None else amounts.size(size)
 
 
@@ -51,10 +51,11 @@ RACK_SKEW = 1.25
 
 
 def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return (lines of the section on brokers, problems): a table, and each difference from the inventory.
+    """Return (lines of the section on brokers, problems); both are texts.
 
-    Racks are compared, and the endpoint of each listener that the admin host asked. `hosts` is {host: {broker_id, rack,
-    listeners}} as the inventory declares, `cluster` is the result of the module kafka_cluster.
+    Problems are differences from the inventory, brokers without replicas or with replicas out of sync, left-over
+    throttles, and an uneven spread of leaders. Only listeners that the admin host queried are compared. `hosts` is
+    {host: {broker_id, rack, listeners}} as the inventory declares. `cluster` is the result of the module kafka_cluster.
     """
     if not hosts:
         return [], []
@@ -110,9 +111,9 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
 
 
 def uneven(replica_counts: Mapping[str, int]) -> str:
-    """Return the skew of replicas over brokers as text, with the command that balances them; '' without a large skew.
+    """Return the skew of replicas over brokers as text, with the command that balances them.
 
-    `replica_counts` is {broker id: number of replicas}.
+    Returns '' if the skew is small. `replica_counts` is {broker id: number of replicas}.
     """
     share = sum(replica_counts.values()) / max(1, len(replica_counts))
     most = max(replica_counts.values(), default=0)
@@ -123,10 +124,10 @@ def uneven(replica_counts: Mapping[str, int]) -> str:
 
 
 def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return [problem] if some brokers have no replicas although the cluster has enough for all brokers; else [].
+    """Return [problem], a text, if some brokers have no replicas although the cluster has enough for all brokers.
 
-    Kafka does not move replicas to such brokers. `hosts` is {host: {broker_id, rack, listeners}} as the inventory
-    declares, `cluster` is the result of the module kafka_cluster.
+    Otherwise returns []. Kafka itself does not move replicas to such brokers. `hosts` is {host: {broker_id, rack,
+    listeners}} as the inventory declares. `cluster` is the result of the module kafka_cluster.
     """
     replica_counts = cluster.get("replicas", {})
     names = names_of(hosts)
@@ -142,10 +143,10 @@ def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem, as text, for each broker that runs with all its disks and still has replicas out of sync.
+    """Return a problem, as text, for each broker that runs with all its disks but has replicas out of sync.
 
-    `hosts` is {host: {broker_id, rack, listeners}} as the inventory declares, `cluster` is the result of the module
-    kafka_cluster.
+    If there are several such brokers, a last text is advice for all of them. `hosts` is {host: {broker_id, rack,
+    listeners}} as the inventory declares. `cluster` is the result of the module kafka_cluster.
     """
     failed = {str(log_dir["broker"]) for log_dir in cluster.get("log_dirs", []) if log_dir["given_up"]}
     names = names_of(hosts)
@@ -166,8 +167,8 @@ def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 def throttled(cluster: Mapping[str, Any]) -> list[str]:
     """Return a problem, as text, for each broker whose replication is throttled although no reassignment runs.
 
-    Such a left-over throttle may prevent a replica from catching up. While replace_disk.yml runs, its throttle is
-    listed too, since filling a new disk is not a reassignment. `cluster` is the result of the module kafka_cluster.
+    A left-over throttle may prevent a replica from catching up. The throttle of a running replace_disk.yml is listed
+    too, since filling a new disk is not a reassignment. `cluster` is the result of the module kafka_cluster.
     """
     interrupted = "that was interrupted (run it again, or with -e cancel=true), or remove"
     null = "by setting it to null in kafka_dynamic_config_overrides of its host"
@@ -187,9 +188,10 @@ def throttled(cluster: Mapping[str, Any]) -> list[str]:
 
 
 def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
-    """Return the problem of a broker whose id no host of the inventory has, as text.
+    """Return the text of the problem that no host of the inventory has the broker id `number`.
 
-    `endpoints` are its registered endpoints, '' if it is not registered; `replicas` is the number of its replicas.
+    `endpoints` are the endpoints that the broker registered, '' if it is not registered. `replicas` is the number of
+    its replicas.
     """
     add_again = "add its host to the group kafka again"
     drain = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
@@ -205,10 +207,10 @@ def undeclared_broker(number: str, endpoints: str, replicas: int) -> str:
 
 
 def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Return (lines of the section on racks, []): leaders, replicas and bytes of each rack.
+    """Return (lines of the section on racks, []): leaders, replicas and bytes of each rack; racks cause no problems.
 
     Returns ([], []) if there are fewer than two racks. `hosts` is {host: {broker_id, rack, listeners}} as the inventory
-    declares, `cluster` is the result of the module kafka_cluster.
+    declares. `cluster` is the result of the module kafka_cluster.
     """
     facts_by_rack = by_rack(cluster) if hosts else {}
     if len(facts_by_rack) < 2:
@@ -221,9 +223,10 @@ def racks(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
 
 
 def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return {rack: {brokers, leaders, replicas, bytes}} as numbers; bytes are None if a broker did not report them.
+    """Return {rack: {brokers, leaders, replicas, bytes}}: numbers, of which `bytes` is a size.
 
-    Brokers without a rack are left out. `cluster` is the result of kafka_cluster.
+    `bytes` is None if a broker of the rack did not report its log dirs. Brokers without a rack are left out. `cluster`
+    is the result of the module kafka_cluster.
     """
     bytes_by_broker = bytes_of(cluster)
     racks_found: dict[str, dict[str, Any]] = {}
@@ -245,7 +248,10 @@ def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
-    """Return {broker id as text: bytes in all its log dirs} of the brokers that reported their log dirs."""
+    """Return {broker id as text: bytes in all its log dirs}, for brokers that reported their log dirs.
+
+    `cluster` is the result of the module kafka_cluster.
+    """
     totals: Counter[str] = Counter()
     for log_dir in cluster.get("log_dirs") or ():
         totals[str(log_dir["broker"])] += log_dir["bytes"]
@@ -253,9 +259,9 @@ def bytes_of(cluster: Mapping[str, Any]) -> dict[str, int]:
 
 
 def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return [line] with the leader skew of the busiest rack and the command that corrects the skew; [] if it is small.
+    """Return [line] with the leader skew of the busiest rack, and the command that corrects the skew.
 
-    `facts_by_rack` is the result of `by_rack`.
+    Returns [] if the skew is small. `facts_by_rack` is the result of `by_rack`.
     """
     brokers, total = (sum(facts[name] for facts in facts_by_rack.values()) for name in ("brokers", "leaders"))
     shares = {rack: total * facts["brokers"] / brokers for rack, facts in facts_by_rack.items()}
@@ -282,10 +288,10 @@ Devices = Mapping[tuple[str, str], int]
 
 
 def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return (lines of the section on log dirs, problems): replicas and bytes of each log dir, and the skew of bytes.
+    """Return (lines of the section on log dirs, problems): replicas and bytes of each log dir, and how even they are.
 
-    Problems are stray replicas and brokers that do not list their log dirs. `hosts` is {host: {broker_id, rack,
-    listeners}} as the inventory declares, `cluster` is the result of the module kafka_cluster, `probes` is {host:
+    Problems are stray replicas, and brokers that do not list their log dirs. `hosts` is {host: {broker_id, rack,
+    listeners}} as the inventory declares. `cluster` is the result of the module kafka_cluster. `probes` is {host:
     result of the module host_probe}.
     """
     names = names_of(hosts)
@@ -316,11 +322,11 @@ def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mappi
 
 
 def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
-    """Return [line] with the skew of bytes over brokers, and with the command that corrects a large skew.
+    """Return [line] with the skew of bytes over brokers; a large skew adds the command that corrects it.
 
-    `names` is {broker id as text: host}, `cluster` is the result of the module kafka_cluster. A rebalance balances the
-    number of replicas. If the fullest broker has no more replicas than the other brokers, its partitions are larger,
-    and the line advises to balance one topic.
+    Returns [] if fewer than two brokers reported bytes. A rebalance balances numbers of replicas. If the fullest broker
+    has no more replicas than other brokers, its partitions are larger, and the line advises to balance one topic.
+    `names` is {broker id as text: host}. `cluster` is the result of the module kafka_cluster.
     """
     bytes_by_broker = bytes_of(cluster)
     if len(bytes_by_broker) < 2 or not sum(bytes_by_broker.values()):
@@ -342,10 +348,10 @@ def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[s
 
 
 def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Return a line with the skew of bytes over the log dirs of the most skewed broker.
+    """Return [line] with the skew of bytes over the log dirs of the broker where this skew is largest.
 
-    If some broker's skew is large, the line contains the command that balances its log dirs. `dirs_by_broker` is the
-    result of `comparable`.
+    The line also contains the command that balances the log dirs of all brokers with a large skew, if there are any.
+    `names` is {broker id as text: host}, `dirs_by_broker` is the result of `comparable`.
     """
     skews = {number: skewed([log_dir["bytes"] for log_dir in dirs]) for number, dirs in dirs_by_broker.items()}
     if not skews:
@@ -361,9 +367,9 @@ def over_log_dirs(names: Mapping[str, str], dirs_by_broker: Mapping[str, Sequenc
 def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[Mapping[str, Any]]]:
     """Return {broker id as text: its log dirs} of the brokers whose log dirs should contain equal amounts of data.
 
-    Such a broker has several log dirs, each on its own file system, and all file systems have about the same size. A
-    broker with an offline log dir is left out, since it moves nothing to its other log dirs. `cluster` is the result of
-    the module kafka_cluster.
+    Such a broker has several log dirs, each on its own file system, and the file systems have about the same size.
+    Brokers with an offline log dir are left out: such a broker moves nothing to its other log dirs. `devices` is the
+    result of `devices_of`. `cluster` is the result of the module kafka_cluster.
     """
     dirs_by_broker: dict[str, list[Mapping[str, Any]]] = {}
     for log_dir in cluster.get("log_dirs") or ():
@@ -380,10 +386,10 @@ def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[M
 
 
 def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
-    """Return {(broker id as text, log dir): device number} as the hosts of the brokers reported it.
+    """Return {(broker id as text, log dir): device number (st_dev) of its file system}, as the hosts reported it.
 
-    `names` is {broker id as text: host}, `probes` is {host: result of host_probe}. Trailing slashes of paths are
-    removed.
+    `names` is {broker id as text: host}, `probes` is {host: result of the module host_probe}. Trailing slashes of paths
+    are removed.
     """
     return {
         (number, os.path.normpath(path)): mount["device"]
@@ -394,9 +400,10 @@ def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
 
 
 def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, Any], devices: Devices) -> bool:
-    """Tell whether two log dirs of a broker are on one file system, by their devices.
+    """Tell whether two log dirs of a broker are on the same file system, by their device numbers.
 
-    If a device is unknown, equal size and almost equal free bytes decide: the broker writes between the two reports.
+    If `devices` does not contain both, the file system is the same if sizes are equal and free bytes almost equal: the
+    broker may have written between the two reports.
     """
     first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (first_dir, second_dir))
     if first is not None and second is not None:
@@ -410,9 +417,9 @@ def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, An
 
 
 def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
-    """Return (ratio of the largest amount to the average, whether this skew is large enough to act on).
+    """Return (largest amount divided by the average, whether this skew is large enough to act on).
 
-    The amounts are bytes.
+    `amounts_held` are sizes in bytes.
     """
     share = sum(amounts_held) / len(amounts_held)
     most = max(amounts_held)
@@ -420,9 +427,11 @@ def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
 
 
 def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether moving one replica away from the fullest of a broker's log dirs makes their contents more equal.
+    """Tell whether moving replicas away from the fullest of a broker's log dirs can make the log dirs more equal.
 
-    The answer is no if the replica is larger than the difference between the fullest and the emptiest log dir.
+    It can if the largest replica there is smaller than the difference between the fullest and the emptiest log dir, or
+    if the other replicas there have at least WORTH bytes. `dirs` are dicts with the keys `bytes` and `largest`
+    (replica).
     """
     fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
     gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)
@@ -430,10 +439,10 @@ def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def strays(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
-    """Return a problem for each log dir with stray replicas: files of partitions not assigned to the broker.
+    """Return a problem, as text, for each log dir with stray replicas: files of partitions not assigned to the broker.
 
-    Kafka never deletes these files, and rejects a new replica of the same name. `names` is {broker id as text: host},
-    `cluster` is the result of kafka_cluster.
+    Kafka never deletes these files, and rejects a new replica of the same partition there. `names` is {broker id as
+    text: host}. `cluster` is the result of the module kafka_cluster.
     """
     problems = []
     for stray in cluster.get("strays") or ():

@@ -1,4 +1,4 @@
-"""Writes the health page of check.yml, as text and as JSON, from what other modules collected."""
+"""Writes the health page of check.yml, as text and as JSON, from the results of other modules."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class Certificates:
-    """Facts about certificates: `answer` of the action certificates, `served` of the module tls_served.
+    """Facts about certificates: `answer` is the result of the action certificates, `served` of the module tls_served.
 
-    `days` is the least number of days before expiry that is no problem.
+    A certificate that is valid for fewer than `days` days is a problem.
     """
 
     answer: Mapping[str, Any] = field(default_factory=dict)
@@ -50,11 +50,13 @@ def page(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> tuple[str, list[str]]:
-    """Return (text of the health page, its problems in one line each).
+    """Return (text of the health page, list of its problems as texts).
 
-    `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` is {host: result of host_probe}. A
-    host that did not answer is absent from `probes`, or is `silent` there and has only what `with_timer` adds.
-    `cluster` is the result of kafka_cluster, `others` is {function: number of hosts that --limit leaves out}.
+    - `declared`: {host: {functions, broker_id, rack, listeners, disks}};
+    - `probes`: {host: result of the module host_probe}. A host that did not answer is absent, or has `silent` set
+      there;
+    - `cluster`: the result of the module kafka_cluster;
+    - `others`: {function: number of its hosts that --limit leaves out}.
     """
     others = others or {}
     problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
@@ -83,10 +85,10 @@ def page(
 def with_timer(
     declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (declared hosts, probes) with the systemd timer of the admin host added to its units.
+    """Return (declared, probes) with the systemd timers of the admin host added to its units.
 
-    `units` is {unit: state} on the host `admin`. The timer's service runs only when the timer starts it, so it is added
-    only if its last run failed. A declared host that did not answer stays `silent`.
+    `admin` is that host, `units` is {unit: state} there. A timer's service is added only if its last run failed, since
+    it runs only when its timer starts it. If the admin host is in `declared` but did not answer, it stays `silent`.
     """
     shown_units = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
     probe = probes.get(admin, {"silent": admin in declared})
@@ -95,15 +97,15 @@ def with_timer(
 
 
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
-    """Return the part of `declared` with the hosts that have a function; a host may have several functions."""
+    """Return the entries of `declared`, {host: facts}, of the hosts that have a function."""
     return {host: facts for host, facts in declared.items() if function in facts["functions"]}
 
 
 def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
     """Return (lines of the section on ZooKeeper, problems): the mode of each server; exactly one server must lead.
 
-    `hosts` are the declared ZooKeeper hosts, `probes` is {host: result of the module host_probe}. `others` is the
-    number of servers that --limit leaves out: the leader may be one of these.
+    `hosts` are the declared ZooKeeper hosts. `probes` is {host: result of the module host_probe}. `others` is the
+    number of ZooKeeper servers that --limit leaves out: the leader may be among them.
     """
     if not hosts:
         return [], []
@@ -127,9 +129,9 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return (lines of the section on disks, problems): the use of each data file system.
+    """Return (lines of the section on disks, problems): how full each data file system is.
 
-    Problems are file systems that fail, are full or not mounted, and log dirs that a running broker took offline.
+    Problems are file systems that fail, are full or are not mounted, and log dirs that a running broker took offline.
     `probes` is {host: result of the module host_probe}.
     """
     rows, problems = [], []
@@ -160,9 +162,9 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Return (lines of the section on systemd units, problems): the state of each service and job.
+    """Return (lines of the section on systemd units, problems): the state of each unit of services and jobs.
 
-    Problems are units that do not run, have a pending restart, or run with an older configuration than their files.
+    Problems are units that do not run, that have a pending restart, or whose process does not use the present files.
     `probes` is {host: result of the module host_probe}.
     """
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
@@ -225,13 +227,16 @@ def as_json(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the page as one line of JSON; the arguments are those of `page`. Unknown values are null.
+    """Return the health page as one line of JSON; the arguments are those of `page`.
 
-    {healthy, problems: [text], not_checked: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
-    partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool}, undeclared: {id:
-    replicas}, racks: {rack: {brokers, leaders, replicas, bytes}}, log_dirs: [{broker, host, path, replicas, bytes,
-    largest, size, free, given_up}], strays: [{broker, host, path, bytes, partitions: [name]}]}, disks: [{host, path,
-    size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name, subject, until}]}
+    Sizes are in bytes, unknown values are null. The keys are:
+
+    - healthy: bool; problems: [text]; not_checked: {function: number of hosts};
+    - zookeeper: {host: mode};
+    - kafka: the dict of `kafka_numbers`, or null;
+    - disks: [{host, path, size, free, error}];
+    - units: [{host, unit, state}];
+    - certificates: [{host, name, subject, until (end date)}].
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
     certificates_by_host = ((certificates or Certificates()).answer.get("hosts") or {}).items()
@@ -265,9 +270,16 @@ def as_json(
 
 
 def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the numbers on Kafka for the JSON page (see `as_json`); None if no broker is declared.
+    """Return the numbers about Kafka for the JSON page; None if no broker is declared.
 
-    `hosts` is {host: its declared facts}, `cluster` is the result of kafka_cluster.
+    - controller: broker id; partitions, offline, under_replicated: numbers of partitions;
+    - leaders: {host: partitions that its broker leads}; registered: {host: bool};
+    - undeclared: {id of a broker that the inventory does not have: number of its replicas};
+    - racks: {rack: {brokers, leaders, replicas, bytes}};
+    - log_dirs: [{broker, host, path, replicas, bytes, largest, size, free, given_up}];
+    - strays: [{broker, host, path, bytes, partitions}].
+
+    `hosts` is {host: its declared facts}. `cluster` is the result of the module kafka_cluster.
     """
     if not hosts:
         return None
@@ -283,9 +295,10 @@ def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[
 
 
 def with_hosts(names: Mapping[str, str], entries: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
-    """Return the entries, each with its host added; `names` is {broker id as text: host}.
+    """Return the entries, each with the key `host` added: the host of the entry's `broker`.
 
-    Entries are dicts of log dirs or stray replicas. Returns None if `entries` is None: then no broker was asked.
+    Entries are dicts of log dirs or stray replicas. `names` is {broker id as text: host}. Returns None if `entries` is
+    None: then no broker was queried.
     """
     if entries is None:
         return None

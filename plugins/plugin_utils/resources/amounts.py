@@ -12,16 +12,16 @@ SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def amount(text: Any, units: dict[str, int]) -> int | None:
-    """Return a number with a unit, such as 7d, as a number of the smallest unit; None for any other text.
+    """Return a text with a number and a unit, such as 7d, as a number of ms or bytes; None for any other text.
 
-    `units` is {unit: its size}, one of DURATIONS (result in ms) and SIZES (result in bytes).
+    `units` is {unit: its size in ms or bytes}: DURATIONS or SIZES.
     """
     parts = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
     return int(parts[1]) * units[parts[2]] if parts and parts[2] in units else None
 
 
 def units_of(name: str) -> dict[str, int]:
-    """Return the units that a property or quota of this name accepts: DURATIONS, SIZES, or {} if it has no unit."""
+    """Return the units that the property or quota `name` accepts: DURATIONS, SIZES, or {} for no units."""
     if name.endswith(".ms"):
         return DURATIONS
     return SIZES if name.endswith((".bytes", "_byte_rate")) else {}

@@ -11,14 +11,17 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts i
 
 
 def converted(name: str, value: Any) -> Any:
-    """Return the value of a broker setting in ms or bytes if it has a unit, such as 7d; else unchanged."""
+    """Return the value of the broker setting `name`; a value with a unit, such as 7d, becomes ms or bytes."""
     units = units_of(name) or (units_of(".bytes") if name.endswith(("buffer.size", "bytes.per.second")) else {})
     number = amount(value, units)
     return value if number is None else number
 
 
 def resolved(settings: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return {name: text} of dynamic broker settings for the module kafka_broker_config; None removes a setting."""
+    """Return {name: text} of dynamic broker settings, as the module kafka_broker_config expects them.
+
+    `settings` is {name: value} as the inventory declares. None, which removes a setting, stays None.
+    """
     definitions = Definitions.load("kafka", "")
     result: dict[str, str | None] = {}
     for name, value in settings.items():

@@ -9,7 +9,7 @@ import yaml
 
 
 class Unsafe(str):
-    """A text that Ansible must not evaluate as a template; written with the YAML tag !unsafe."""
+    """A text that Ansible must not evaluate as a template; `Dumper` writes it with the YAML tag !unsafe."""
 
 
 class Dumper(yaml.SafeDumper):
@@ -20,7 +20,10 @@ Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!un
 
 
 def plain(value: Any) -> Any:
-    """Return a value in Python's own types, without Ansible's tags; texts that may contain a template become Unsafe."""
+    """Return a copy of a value in Python's own types, without Ansible's tags.
+
+    Texts that Ansible could evaluate as templates become Unsafe.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -32,10 +35,10 @@ def plain(value: Any) -> Any:
 
 
 def written(variables: Mapping[str, Any]) -> str:
-    """Return the variables that the module kafka_export found, as YAML.
+    """Return, as YAML, the variables that the module kafka_export found.
 
-    Any user who may create a topic or an ACL chose its name, so Ansible must not evaluate names when it loads the file.
-    Passwords of users stay templates, since kafka_export itself writes these.
+    Names of topics and users may come from any client with the right to create a topic or ACL, so the file marks texts
+    that look like templates as !unsafe. Passwords of users stay templates: kafka_export writes them.
     """
     result = plain(variables)
     for user in result.get("kafka_users") or []:

@@ -1,4 +1,4 @@
-"""Converts the grants of users, such as `consume: orders`, to the ACLs that these need."""
+"""Converts the grants of users, such as `consume: orders`, to the ACLs that they need."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ MIRROR_TOPICS = ("mm2-*", "heartbeats")
 
 
 def listed(value: Any) -> list[str]:
-    """Return a text as a list of one, a list as a list of texts, and [] for None or a dict."""
+    """Return a value as a list of texts: a single text becomes a list of one text, None or a dict becomes []."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [str(item) for item in value]
     return [] if value is None or isinstance(value, Mapping) else [str(value)]
 
 
 def acl(kind: str, name: str, *operations: str) -> Acl:
-    """Return an ACL as a dict without a principal; a name that ends with a star is a prefix.
+    """Return an ACL without a principal, as a dict {operations, resource, name, pattern}.
 
-    `kind` is the type of the resource, such as "topic".
+    `kind` is the type of the resource, such as "topic". A `name` that ends with a star becomes a prefix. For the
+    cluster, the dict has no name and pattern.
     """
     if kind == CLUSTER:
         return {"operations": [*operations], "resource": kind}
@@ -114,12 +115,12 @@ VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {
 
 
 def verbs_of(grant: Grant) -> list[str]:
-    """Return the verbs that a grant contains, such as ["consume"], in the order of VERBS."""
+    """Return the verbs that a grant (an entry in `grants` of a user) contains, such as ["consume"]."""
     return [verb for verb in VERBS if grant.get(verb) is not None]
 
 
 def acls_of_grant(grant: Grant) -> Iterator[Acl]:
-    """Yield the ACLs that one grant needs, as dicts without a principal."""
+    """Yield the ACLs that a grant (an entry in `grants` of a user) needs, as dicts without a principal."""
     for verb in verbs_of(grant):
         yield from VERBS[verb](grant)
 
@@ -130,15 +131,15 @@ def principal_of(user: Mapping[str, Any]) -> str:
 
 
 def grants_of(user: Mapping[str, Any]) -> list[Grant]:
-    """Return the grants in an entry of kafka_users; grants that are not dicts are skipped."""
+    """Return the grants in the key `grants` of an entry of kafka_users; grants that are not dicts are skipped."""
     given = user.get("grants")
     return [grant for grant in given if isinstance(grant, Mapping)] if isinstance(given, (list, tuple)) else []
 
 
 def granted(users: Sequence[Mapping[str, Any]]) -> list[Acl]:
-    """Return the ACLs of all grants of all users, each once, in the form of entries of kafka_acls.
+    """Return the ACLs of all grants of all users, each once, as entries of the variable kafka_acls.
 
-    The ACLs of a user with `state: absent` have that state.
+    `users` are entries of kafka_users. The ACLs of a user with `state: absent` have this state too.
     """
     acls: dict[str, Acl] = {}
     for user in users:

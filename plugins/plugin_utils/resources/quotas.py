@@ -13,9 +13,9 @@ NAMES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "cont
 
 
 def rate(name: str, value: Any) -> float | None:
-    """Return the limit of a quota as a number, 20MiB as bytes; None if it is not a number.
+    """Return the limit of the quota `name` (one of NAMES) as a number; 20MiB becomes a number of bytes.
 
-    `name` is one of NAMES.
+    Returns None if `value` is neither a number nor a size.
     """
     size = amount(value, units_of(name))
     if size is not None:
@@ -33,9 +33,9 @@ def _entity(name: Any) -> str | None:
 def declared(
     users: Sequence[Mapping[str, Any]], quotas: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (place in the inventory, quota) of each declared quota.
+    """Yield (place in the inventory, quota) of each declared quota; a quota has the form of an entry of kafka_quotas.
 
-    A quota inside an entry of kafka_users has the form of an entry of kafka_quotas.
+    `users` are entries of kafka_users, whose key `quotas` can declare a quota; `quotas` are entries of kafka_quotas.
     """
     for user in users:
         if isinstance(user.get("quotas"), Mapping):
@@ -47,9 +47,10 @@ def declared(
 
 
 def resolved(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry of kafka_quotas in the form that the module kafka_quotas expects.
+    """Return `entry` of kafka_quotas as a dict {user, client_id, values, state} for the module kafka_quotas.
 
-    Raises ValueError if a limit is not a number.
+    In the result, '' is the default user or client, and None means that the quota does not depend on it. Raises
+    ValueError if a limit is neither a number nor a size.
     """
     values = {}
     for name in NAMES:

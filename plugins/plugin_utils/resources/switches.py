@@ -1,4 +1,4 @@
-"""Parses booleans as Ansible does: from YAML, a template or a text."""
+"""Parses booleans as Ansible does: booleans of YAML, numbers, and texts such as "no"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 
 def switch(value: Any) -> bool | None:
-    """Return a value as a boolean, texts such as "no" and "false" included; None if it is not a boolean."""
+    """Return a value as a boolean, also a text such as "no" or "false"; None if it is not a boolean."""
     try:
         return bool(boolean(value)) if isinstance(value, (str, int, float)) else None
     except TypeError:
@@ -16,7 +16,7 @@ def switch(value: Any) -> bool | None:
 
 
 def is_on(value: Any, default: bool = False) -> bool:
-    """Return a value as a boolean, `default` for None. Raises ValueError if the value is not a boolean."""
+    """Return a value as a boolean; for None, return `default`. Raises ValueError if the value is not a boolean."""
     if value is None:
         return default
     result = switch(value)

@@ -1,6 +1,6 @@
 """Applies profiles and defaults to topics.
 
-Precedence: the topic, its profile, kafka_topic_defaults, the profile named there.
+Precedence: the topic, its profile, kafka_topic_defaults, the profile that kafka_topic_defaults names.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def value_of(topic: Entry, defaults: Entry, name: str) -> Any:
 
 
 def config_of(topic: Entry, defaults: Entry) -> dict[str, Any]:
-    """Return {property: value} of a topic as written, with units; properties that are null are left out.
+    """Return {property: value} of a topic as the inventory declares the values, such as 7d; null values are left out.
 
-    Precedence: the topic's config, its profile, the config in kafka_topic_defaults, the profile named there.
+    `topic` is an entry of kafka_topics, `defaults` is kafka_topic_defaults. Precedence: the topic's config, its
+    profile, the config in the defaults, the profile that the defaults name.
     """
     layers = [profile_of(defaults), mapping(defaults.get("config"))]
     if topic.get("profile"):
@@ -53,7 +54,7 @@ def config_of(topic: Entry, defaults: Entry) -> dict[str, Any]:
 
 
 def profile_of(entry: Entry) -> Entry:
-    """Return {property: value} of the profile that a topic (or kafka_topic_defaults) names; {} if there is none."""
+    """Return {property: value} of the profile that `entry` (a topic or kafka_topic_defaults) names; {} without one."""
     return mapping(mapping(profiles().get(str(entry.get("profile")))).get("config"))
 
 
@@ -63,9 +64,10 @@ def mapping(value: Any) -> Entry:
 
 
 def converted(name: str, value: Any, replicas: int | None) -> Any:
-    """Return the value of a topic property in ms, bytes or replicas if it has a unit, such as 7d; else unchanged.
+    """Return the value of the topic property `name`; a value with a unit, such as 7d, becomes ms or bytes.
 
-    "all but one" (min.insync.replicas) becomes `replicas` - 1.
+    The value "all but one" of min.insync.replicas becomes `replicas` - 1, at least 1; `replicas` is the topic's
+    replication factor.
     """
     if name == MIN_ISR and value == ALL_BUT_ONE:
         return max((replicas or REPLICAS) - 1, 1)
@@ -74,7 +76,10 @@ def converted(name: str, value: Any, replicas: int | None) -> Any:
 
 
 def as_brokers_report(name: str, value: Any) -> str:
-    """Return the value of a topic property as brokers report it: lists without blanks, 0.50 as 0.5."""
+    """Return the value of a topic property as text in the form that brokers report it, to compare the two.
+
+    Lists have no blanks, booleans are lower case, 0.50 becomes 0.5.
+    """
     kind = (Definitions.load("kafka", "").spec("topic", name) or {}).get("type", "string")
     text = text_of(value)
     if kind == "boolean":
@@ -90,10 +95,11 @@ def as_brokers_report(name: str, value: Any) -> str:
 
 
 def resolved(topic: Entry, defaults: Entry, replicas: int) -> dict[str, Any]:
-    """Return a topic in the form that the module kafka_topics expects.
+    """Return `topic`, an entry of kafka_topics, in the form that the module kafka_topics expects.
 
-    `defaults` is kafka_topic_defaults, `replicas` the replication factor if neither sets it. Raises ValueError if the
-    name or the number of partitions is missing, a profile does not exist, or a switch is not a boolean.
+    `defaults` is kafka_topic_defaults; `replicas` is the replication factor if neither the topic nor the defaults set
+    it. Raises ValueError if the name or the number of partitions is missing, a profile does not exist, or a switch,
+    such as allow_delete, is not a boolean.
     """
     if topic.get("name") in (None, ""):
         raise ValueError("a topic without a name")
