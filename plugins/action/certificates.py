@@ -21,17 +21,18 @@ HOST_INPUTS = ("users",)
 
 
 class ActionModule(ActionBase):
-    """Runs in Ansible's own process on the control node: no secret is sent to a module or put on a command line."""
+    """Runs in Ansible's own process on the control node, so no secret is passed to a module or a command line."""
 
     _requires_connection = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Check the certificates of all hosts, and write them if no host has a problem; else fail with all problems.
+        """Check the certificates of all hosts, and write them if no host has an error; else fail with all errors.
 
-        The options are the inputs of the role pki without their prefix (roles/pki/README.md), for this host. With the
-        option `hosts`, the inputs of these hosts are read from the inventory, and the key `hosts` of the result is
-        {host: its result}. The option `ports` is the result of the module tls_served.
+        The options of the task are the inputs of the role pki for this host, without their prefix
+        (roles/pki/README.md). With the option `hosts`, the inputs of these hosts come from the inventory, and the key
+        `hosts` of the result is {host: its result}. The option `ports` are dicts {host, authorities}: which CAs the TLS
+        port of a host accepts.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}

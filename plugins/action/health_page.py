@@ -1,4 +1,4 @@
-"""Prints the health page of a datacenter; fails if it lists a problem."""
+"""Prints the health page of a datacenter; the task fails if the page lists a problem."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Print the page; fail if it lists a problem.
+        """Print the health page; return a failed result if the page lists a problem.
 
-        The option `registers` is {kind of answer: variable with the answers}.
+        The option `registers` is {kind of result: variable in which hosts have registered it}, for example {probe:
+        ...}.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -80,19 +81,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether the admin host could not be reached, and still has to be reported.
+    """Tell whether the admin host could not be reached, and is not reported as unreachable yet.
 
-    `named` are the hosts that are reported as unreachable already. `answers` is {kind of answer: answers}; all but
-    `probe` come from the admin host.
+    `named` are the hosts that are reported already. `answers` is {kind of result: results}; all results except those of
+    the kind `probe` come from the admin host.
     """
     asked = (answer for name, found in answers.items() if name != "probe" for answer in found)
     return admin not in named and any(answer.get("unreachable") for answer in asked)
 
 
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a host's probe with the mode of its ZooKeeper server, as `leader`, from the answers `asked`.
+    """Return `probe`, the host's result of host_probe, with the mode of its ZooKeeper server added, such as `leader`.
 
-    The probe of the leader also gets the number of servers that the inventory does not declare, all others 0.
+    `asked` is the result of zookeeper_ensemble. The leader also gets the number of connected servers that the inventory
+    does not declare; for other servers that number is 0.
     """
     mode = asked.get("modes", {}).get(host, "not asked")
     return {
@@ -106,13 +108,16 @@ def rendered(
     task_vars: Mapping[str, Any],
     answers: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
 ) -> tuple[str, list[str]]:
-    """Return the problems on the page, and before them the page: as text, or as JSON with `check_output=json`."""
+    """Return (health page, its problems); with the variable `check_output: json` the page is JSON, else text.
+
+    `answers` are the arguments of the functions `page` and `as_json`.
+    """
     text, problems = page(*answers)
     return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:
-    """Return what the inventory declares of a host, for the page to compare: functions, disks, listeners, id, rack."""
+    """Return what the inventory declares about a host: {functions, disks, listeners, broker_id, rack}."""
     facts: dict[str, Any] = {**NOTHING, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
     facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]

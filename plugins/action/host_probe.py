@@ -1,4 +1,4 @@
-"""Runs the module host_probe, and adds when the control node called it, and the control node's addresses."""
+"""Runs the module host_probe, and adds facts of the control node: the time of the call, and its addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 
 
 def source(address: str) -> str:
-    """Return the address with which this machine would reach `address`; '' if there is no route.
+    """Return the address of this machine from which it would connect to `address`; '' if there is no route.
 
     Nothing is sent.
     """
@@ -25,13 +25,14 @@ def source(address: str) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Adds to `probe`: `asked`, the times on the control node before and after the call (s since 1970).
+    """Action plugin of the module host_probe; adds two keys to `probe` in the module's result:
 
-    It also adds `control_node`, {address of the host: address of the control node for it}.
+    - `asked`: [time before the call, time after it] on the control node, in seconds since 1970;
+    - `control_node`: {address of the host: address of the control node from which it connects there}.
     """
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the module, and return its result with the additional keys in `probe`."""
+        """Run the module, and return its result with the keys `asked` and `control_node` added to `probe`."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         before = time.time()
         result |= self._execute_module(task_vars=task_vars)

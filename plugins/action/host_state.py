@@ -14,9 +14,10 @@ VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 
 
 def waited_for(options: Mapping[str, Any]) -> str:
-    """Return what a call may wait for, as `systemd restarts a.service, b.service`; `files` without units.
+    """Return what a call of the module may wait for, such as `systemd restarts a.service, b.service`.
 
-    `options` are those of the module; each of its `units` has a name and a state.
+    `options` are the module's options; each of its `units` has a name and a state. Returns `files` if there are no
+    units.
     """
     verbs: dict[str, list[str]] = {}
     for unit in options.get("units") or []:
@@ -25,6 +26,6 @@ def waited_for(options: Mapping[str, Any]) -> str:
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Takes the options of the module of the same name, and returns its result."""
+    """Action plugin of the module host_state: takes the module's options, and returns the module's result."""
 
     run = run_reporting(waited_for)

@@ -1,4 +1,4 @@
-"""Sends archives to a host that does not have them: checks them on the control node; the module unpacks them."""
+"""Sends archives to a host that does not have them; verifies their checksums on the control node first."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import Arc
 
 
 class ActionModule(OnceForEachTask, ActionBase):
-    """Sends only the archives that the host does not have.
+    """Action plugin of the module install_archives; uploads only the archives that the host does not have.
 
-    The option `installed` is {directory: SHA-512 of the archive unpacked there}, from an earlier host_probe.
+    The additional option `installed` is {directory: SHA-512 of the archive unpacked there}, from an earlier host_probe.
     """
 
     TRANSFERS_FILES = True
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send the archives that the host does not have, and return the module's result.
+        """Upload the archives that the host does not have, let the module unpack them, and return the module's result.
 
-        `changed` is true if an archive was unpacked, or in check mode if it would be.
+        `changed` in the result is true if an archive was unpacked, or would be in check mode.
         """
         super().run(tmp, task_vars)
         archives = [dict(archive) for archive in self._task.args["archives"]]

@@ -7,6 +7,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(AsksKafka):
-    """Takes the options of the module of the same name, and returns its result."""
+    """Action plugin of the module kafka_cluster: takes the module's options, and returns the module's result."""
 
     run = run_in_parts

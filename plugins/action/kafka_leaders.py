@@ -8,6 +8,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(ActionBase):
-    """Takes the options of the module of the same name, and returns its result."""
+    """Action plugin of the module kafka_leaders: takes the module's options, and returns the module's result."""
 
     run = run_reporting(lambda _: "until the preferred replicas lead")

@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 
 
 class ActionModule(AsksKafka):
-    """Takes the options of the module of the same name, and returns its result."""
+    """Action plugin of the module kafka_reassign: takes the module's options, and returns the module's result."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Run the module, print its plan and progress, and return its result with the plan that was printed."""

@@ -9,4 +9,4 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import A
 
 
 class ActionModule(AsksKafka):
-    """Takes the options of the module of the same name, and returns its result."""
+    """Action plugin of the module kafka_topics: takes the module's options, and returns the module's result."""

@@ -28,14 +28,14 @@ SURVIVAL = ("failure", "quorum", "writable", "zero_loss", "who")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, for all hosts of the inventory, even if --limit names only some."""
+    """Runs once, on the control node, for all hosts of the inventory, even if --limit selects only some hosts."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Check the inventory, or with the option `register` the hosts; fail with all problems at once.
+        """Check the inventory, or with the option `register` the hosts; report all problems at once, fail on errors.
 
-        `register` names the variable with each host's result of host_probe. If the inventory has no error and the
+        `register` is the variable that has each host's result of host_probe. If the inventory has no error and the
         option `changes` is on, the hosts are locked until the run ends.
         """
         super().run(tmp, task_vars)
@@ -90,9 +90,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
-    """Return the options `peers` and `java` of host_probe, each {host: value}.
+    """Return the options `peers` and `java` for the module host_probe, each as {host: value}.
 
-    `peers` are the addresses that a host has to reach; `java` are the paths of java that its functions use.
+    `peers` are the addresses that the host must reach; `java` are the paths of the java commands that its functions
+    use.
     """
     return {
         "peers": {host: peers(model, host) for host in hosts},
@@ -101,8 +102,8 @@ def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
 
 
 def addresses(model: Model) -> dict[str, str]:
-    """Return {host: its client address}.
+    """Return {host: its client address}, by which runs lock hosts.
 
-    The locks of hosts use it, since it is the same for runs of any checkout or inventory.
+    Each checkout and each inventory has the same address for a host, so all runs lock the same file.
     """
     return {machine.name: str(machine.address("client")) for machine in model.functional}

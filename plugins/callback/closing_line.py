@@ -26,7 +26,7 @@ author: [Millrace developers]
 
 
 class CallbackModule(CallbackBase):
-    """Records the results of tasks, and prints one line about the changes after Ansible's recap."""
+    """Collects the results of tasks, and prints one line about the changes after Ansible's recap."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -39,7 +39,10 @@ class CallbackModule(CallbackBase):
         self.closing = Closing()
 
     def note(self, result: Any) -> None:
-        """Record the result of a task; a task with check_mode: true counts only if the whole run is a check."""
+        """Count the changes in the result of a task.
+
+        A task with `check_mode: true` counts only if the whole run is in check mode.
+        """
         if result._task.check_mode and not context.CLIARGS.get("check"):
             return
         self.closing.note(result._task.action, result._host.get_name(), result._result)
@@ -47,10 +50,10 @@ class CallbackModule(CallbackBase):
     v2_runner_on_ok = note
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Record what a task changed before it failed."""
+        """Count the changes that a failed task made before it failed."""
         self.note(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Print the line about what the run changed, if there is anything to report."""
+        """Print the line about the changes of the run, unless no task could have changed anything."""
         if line := self.closing.line(bool(context.CLIARGS.get("check")), {*stats.failures, *stats.dark}):
             self._display.display(line)

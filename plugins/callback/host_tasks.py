@@ -27,7 +27,7 @@ author: [Millrace developers]
 
 
 class CallbackModule(CallbackBase):
-    """Counts each result for the role that the playbook applied, even if that role imports another one."""
+    """Counts results of tasks by role and host; a role that another role imports counts as the importing role."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -40,7 +40,7 @@ class CallbackModule(CallbackBase):
         self.counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def count(self, result: Any) -> None:
-        """Count one result of a task on a host for the role that the playbook applied."""
+        """Count one result of a task on a host, for the role that the playbook applied."""
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
@@ -56,5 +56,5 @@ class CallbackModule(CallbackBase):
         self.count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Write {role: {host: number of results}} as JSON to the file that MILLRACE_HOST_TASKS names."""
+        """Write {role: {host: number of results}} as JSON to the file that MILLRACE_HOST_TASKS names (environment)."""
         Path(os.environ["MILLRACE_HOST_TASKS"]).write_text(json.dumps(self.counts))

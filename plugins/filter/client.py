@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures i
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
-    """Return the properties with which a Java client logs in with SCRAM; quotes in a password are escaped."""
+    """Return the properties with which a Java client logs in with SCRAM; quotes in texts are escaped for JAAS."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
     return {
         "sasl.mechanism": mechanism,
@@ -22,9 +22,9 @@ def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> d
 
 
 def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
-    """Return the properties with which a Java client logs in as the user `name` of kafka_users.
+    """Return the properties with which a Java client logs in as the user `name`; `users` are those of kafka_users.
 
-    Raises AnsibleFilterError if no entry declares the user as present, or the user has no password.
+    Raises AnsibleFilterError if `users` has no such user, its state is absent, or it has no password.
     """
     present = [user for user in users or [] if user.get("state") != "absent"]
     matching = [user for user in present if user["name"] == name]
@@ -38,9 +38,10 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
-    """Return the properties of a Java client under librdkafka's names, without the login.
+    """Return the properties of a Java client under the names of librdkafka, without user and password.
 
-    `truststore` is the file with the CAs on the machine that connects; '' keeps the path that the properties name.
+    `client` is {Java property: value}. `truststore` is the file with CA certificates on the machine that connects; ''
+    keeps the path that `client` contains.
     """
     properties = {
         name: str(client[name])

@@ -13,8 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
     """Return the rules of base_firewall_rules as lines of nft.
 
-    Only ports with a rule are filtered; with `alone`, all TCP ports are, except those in `alone`. Raises
-    AnsibleFilterError if a source is neither an address nor a subnet.
+    Only ports with a rule are filtered. If `alone` is given, all TCP ports are filtered except the ports in `alone`.
+    Raises AnsibleFilterError if a source in a rule is neither an address nor a subnet.
     """
     try:
         return nft_rules.lines(rules, alone)
@@ -23,10 +23,10 @@ def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = N
 
 
 def firewall_rules(ports: nft_rules.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return the value of base_firewall_rules of one host, for the ports that its functions open.
+    """Return base_firewall_rules of one host, as dicts {port, from, action}, for the ports that its functions open.
 
-    `known` is {name: addresses}, the result of firewall_sources. Raises AnsibleFilterError for a name that is not in
-    it.
+    `known` is {source name: addresses}, the result of the filter firewall_sources. Raises AnsibleFilterError if the key
+    `from` of a port contains a name that is not in `known`.
     """
     try:
         return nft_rules.rules(ports, known)

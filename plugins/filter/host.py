@@ -20,8 +20,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 def archive_digest(checksum: str) -> str:
     """Return the SHA-512 of an archive as 128 hexadecimal digits.
 
-    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises AnsibleFilterError for another form or an unreadable
-    file.
+    `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises AnsibleFilterError if it has another form, or if the
+    file or URL cannot be read or contains no SHA-512.
     """
     try:
         return expected(checksum)
@@ -30,9 +30,10 @@ def archive_digest(checksum: str) -> str:
 
 
 def address_book(names: Sequence[str], client: Sequence[str], replication: Sequence[str]) -> list[dict[str, Any]]:
-    """Return dicts {address, names} for the addresses of all hosts, as for /etc/hosts.
+    """Return dicts {address, names} of the addresses of all hosts, to write into /etc/hosts.
 
-    `client` and `replication` have the address of each host of `names` in that network; '' if the host has none.
+    `names`, `client` and `replication` have one item for each host: its name, and its address in the client network and
+    in the replication network, '' if it has none there.
     """
     book = []
     for name, first, second in zip(names, client, replication, strict=True):
@@ -46,7 +47,7 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
 def service_directory(path: str, user: str, mount: bool = False) -> dict[str, Any]:
     """Return the data directory of a service as an entry of the option `directories` of host_state.
 
-    With `mount`, a disk must be mounted at the path.
+    `user` is the system user of the service. With `mount`, host_state requires that a disk is mounted at the path.
     """
     directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
     return {**directory, "mount": True} if mount else directory
@@ -62,20 +63,20 @@ def mount_unit(path: str) -> str:
 
 
 def above_disks(paths: Sequence[str]) -> list[str]:
-    """Return the directories that a sandboxed unit must be able to write to, to use the disks mounted on `paths`.
+    """Return the directories that a sandboxed systemd unit must be able to write to, to use disks mounted at `paths`.
 
-    They are the parents of the mount points: systemd opens each directory that it makes writable, so a failed disk
-    would prevent a start of the unit. A mount point directly below / is returned itself, since / must not be writable.
+    These are the parents of the mount points: systemd opens each writable directory, so a failed disk itself would
+    prevent the start of the unit. A mount point directly below / is returned itself, since / must not be writable.
     """
     parents = [os.path.dirname(os.path.normpath(path)) for path in paths]
     return list(dict.fromkeys(path if parent == "/" else parent for path, parent in zip(paths, parents, strict=True)))
 
 
 def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file of the inventory as an entry of the option `files` of host_state.
+    """Return a file that the inventory declares as an entry of the option `files` of host_state.
 
-    A file with the key `source`, a path on the control node, gets the content of that path as a secret; in check mode
-    the path may not exist yet. The key `function` is dropped.
+    If the file has the key `source`, a path on the control node, the entry gets the content of that path as a secret; a
+    missing path gives a placeholder, as in check mode. The key `function` is dropped.
     """
     file = {key: value for key, value in file.items() if key != "function"}
     if "source" not in file:
@@ -95,19 +96,19 @@ def service_units(
     watch: int = 0,
     restart_hosts: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return systemd units as entries of the option `units` of host_state, all with the same options.
+    """Return an entry of the option `units` of host_state for each unit in `names`, all with the same options.
 
-    `watch` is the number of seconds for which a started unit must keep running. `restart_hosts` is only used with
-    `restart`.
+    `state`, `restart` and `restart_hosts` are options of such an entry; `restart_hosts` is used only with `restart`.
+    `watch` is the number of seconds for which a started unit must keep running.
     """
     more = {"restart": restart, "restart_hosts": list(restart_hosts or ())} if restart else {}
     return [{"name": name, "state": state, "watch": watch, **more} for name in names]
 
 
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry of `files` of host_state, as a secret if its settings contain a password.
+    """Return `file`, an entry of the option `files` of host_state, as a secret if its settings contain a secret.
 
-    A secret is not shown in diffs, and not logged in the host's journal. `settings` are those that the file contains.
+    A secret file is not shown in diffs and not logged in the host's journal. `settings` is {name: value} of the file.
     """
     if not has_secret(settings):
         return dict(file)
@@ -116,9 +117,10 @@ def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, A
 
 
 def host_program(module: str) -> str:
-    """Return a zip file that calls main() of a module of this collection, in base64.
+    """Return, in base64, a zip file that a host's Python can run; it calls main() of a module below module_utils.
 
-    The host runs this program by itself. Raises AnsibleFilterError if there is no such module.
+    `module` is, for example, kafka.reassign.timer. Raises AnsibleFilterError if the module, or a module that it
+    imports, imports Ansible, which the host does not have.
     """
     try:
         return base64.b64encode(program(module)).decode()
@@ -127,9 +129,10 @@ def host_program(module: str) -> str:
 
 
 def drop_in(sections: Mapping[str, Mapping[str, Any]], role: str, variable: str) -> str:
-    """Return the text of a drop-in for a systemd unit; `sections` is {section: {key: value}}.
+    """Return the text of a drop-in file for a systemd unit; `sections` is {section: {key: value}}.
 
-    A list repeats its key, None resets the key. The first line names the role and variable that declare the settings.
+    A list gives one line `key=` for each item, None gives an empty value, which resets the key. The first line names
+    the `role` and `variable` that declare the settings.
     """
     lines = [f"# Written by the role {role}: {variable}."]
     for section, settings in sections.items():

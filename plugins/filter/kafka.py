@@ -1,4 +1,4 @@
-"""Filters that return Kafka properties: of the security of listeners, and of tools on a broker's host."""
+"""Filters that return Kafka properties: for the security of listeners, and for tools on a broker's host."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 
 
 def store(prefix: str, path: str, password: str) -> dict[str, Any]:
-    """Return PREFIX.type, PREFIX.location and PREFIX.password of a keystore; `prefix` is, for example, ssl.keystore.
+    """Return the properties `<prefix>.type`, `.location` and `.password` of a keystore or truststore.
 
-    The name of the file determines its type. A PEM file has no password.
+    `prefix` is, for example, ssl.keystore. The file extension of `path` determines the type; a PEM file has no
+    password.
     """
     properties = {f"{prefix}.type": kind_of(path), f"{prefix}.location": path}
     return properties if properties[f"{prefix}.type"] == "PEM" else {**properties, f"{prefix}.password": password}
@@ -27,10 +28,10 @@ def store(prefix: str, path: str, password: str) -> dict[str, Any]:
 def kafka_listener_security(
     listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return the broker properties listener.name.* that secure each listener: TLS stores, SASL mechanisms.
+    """Return the broker properties listener.name.* that secure the listeners: TLS stores and SASL mechanisms.
 
-    `keystore` and `truststore` are paths for listeners that do not declare their own; `password` is that of the
-    keystores.
+    `listeners` are entries of kafka_listeners. `keystore` and `truststore` are the paths for listeners that do not
+    declare their own; `password` opens the keystores.
     """
     properties: dict[str, Any] = {}
     for listener in listeners:
@@ -54,9 +55,10 @@ def kafka_listener_security(
 def kafka_tool_properties(
     listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return the properties of a client on a broker's host that connects as the broker itself.
+    """Return the properties with which a tool on a broker's host connects to this broker as the broker itself.
 
-    It connects to the listener `name` of that broker, with the keystore of the listener, else with `keystore`.
+    The tool connects to the listener `name` of `listeners`. It uses the keystore and truststore that the listener
+    declares, else `keystore` and `truststore`; `password` opens the keystore.
     """
     listener = next(entry for entry in listeners if entry["name"] == name)
     servers: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
@@ -71,7 +73,11 @@ def kafka_tool_properties(
 
 
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
-    """Return NAME://address:port of each listener: as the broker binds it, or as it is `advertised` to clients."""
+    """Return `NAME://address:port` of each listener, with the address to which the broker binds.
+
+    With `advertised`, it is the address that the broker advertises to clients. `listeners` are entries of
+    kafka_listeners.
+    """
     return [
         f"{listener.name}://{listener.advertised if advertised else f'{listener.address}:{listener.port}'}"
         for listener in map(Listener.of, listeners)

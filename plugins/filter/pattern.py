@@ -18,11 +18,11 @@ NO_HOSTS = "all:!all"
 
 
 def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
-    """Return the Ansible pattern of all hosts that have a function, as `zookeeper:kafka`; `groups` as Ansible's.
+    """Return the Ansible pattern of all hosts that have a function, such as `zookeeper:kafka`.
 
-    Without any host it returns `localhost`, where preflight and check.yml report the empty inventory. Raises
-    AnsibleFilterError if there are hosts and none has a function: the run would do nothing and succeed. Ansible
-    evaluates it in the main process of a run, so it also prepares the locks of the run.
+    `groups` is Ansible's {group: hosts}. For an empty inventory returns `localhost`, where preflight and check.yml
+    report it. Raises AnsibleFilterError if there are hosts but none has a function: the run would do nothing and
+    succeed. Also prepares the locks of the run, since Ansible evaluates this filter in the run's main process.
     """
     run_lock.prepare()
     pattern = ":".join(name for name in functions() if groups.get(name))
@@ -32,16 +32,21 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
-    """Return the entries of `by_function` ({function: entries}) that belong to the functions of a host.
+    """Return the entries of those functions that a host has, as one list.
 
-    Entries of other functions are not evaluated. An entry that is a mapping also gets the key `function`.
+    `by_function` is {function: entries}, `group_names` are the groups of the host. An entry that is a mapping gets the
+    key `function` added. Entries of other functions are not evaluated.
     """
     items = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
     return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in items]
 
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
-    """Return the Ansible pattern of the hosts on which this run's probe did not find the java of the role java."""
+    """Return the Ansible pattern of the hosts on which host_probe did not find the command java_executable.
+
+    java_executable is an input of the role java. If all hosts have the command, the pattern matches no host. `hostvars`
+    is {host: variables}; the variable preflight_probe has the result of host_probe.
+    """
     probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
     lacking = [
         host
@@ -52,9 +57,10 @@ def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the Ansible pattern of the hosts whose unit has a pending restart.
+    """Return the Ansible pattern of the hosts on which the systemd unit `unit` has a pending restart.
 
-    `register` names the variable with each host's result of host_state.
+    Without such a host, the pattern matches no host. `register` is the variable that has each host's result of
+    host_state, `hostvars` is {host: variables}.
     """
     states = {host: (hostvars.get(host, {}).get(register) or {}).get("units") or {} for host in hosts}
     return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NO_HOSTS
@@ -67,9 +73,10 @@ def _live(host: str, hostvars: Mapping[str, Any], register: str, unit: str) -> M
 
 
 def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the Ansible pattern of the hosts whose running unit has to receive dynamic settings.
+    """Return the Ansible pattern of the hosts whose running `unit` has not received all its dynamic settings.
 
-    `register` names the variable with each host's result of host_state.
+    Without such a host, the pattern matches no host. `register` is the variable that has each host's result of
+    host_state, `hostvars` is {host: variables}.
     """
     return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NO_HOSTS
 
@@ -77,9 +84,10 @@ def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: s
 def settings_owed(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str
 ) -> list[Mapping[str, Any]]:
-    """Return the option `brokers` of kafka_live_config: the brokers whose process has to receive dynamic settings.
+    """Return dicts for the option `brokers` of kafka_live_config: brokers that have not received all dynamic settings.
 
-    `register` names the variable with each host's result of host_state.
+    Their keys `id`, `settings`, `told` and `anew` are described there. `unit` is the systemd unit of the broker.
+    `register` is the variable that has each host's result of host_state, `hostvars` is {host: variables}.
     """
     states = [(host, _live(host, hostvars, register, unit)) for host in hosts]
     return [
@@ -95,9 +103,10 @@ def settings_owed(
 
 
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
-    """Return the hosts whose unit was started or restarted by this run, or by an interrupted run before it.
+    """Return the hosts on which `unit` was started or restarted by this run or by an interrupted run before it.
 
-    A pending restart counts as well. `register` names the variable with each host's result of host_state.
+    A pending restart of the unit counts as well. `register` is the variable that has each host's result of host_state,
+    `hostvars` is {host: variables}.
     """
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
     keys = ("started", "restart_owed", "marked")
@@ -105,11 +114,13 @@ def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, un
 
 
 def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
-    """Return the option `restart` of host_state for a run of restart.yml: mark, keep or again.
+    """Return how restart.yml marks units for a restart (the option `restart` of host_state): mark, keep or again.
 
-    Only marks of an earlier run for exactly `hosts` count. `mark` if that run has left restarts, or if there are no
-    marks; `keep` if all hosts were restarted but the run did not finish; otherwise `again`. `register` names the
-    variable with each host's result of host_probe, which has read the marks.
+    - mark: an earlier run for exactly `hosts` has left restarts, or there are no marks of such a run;
+    - keep: that run restarted all hosts, but did not finish;
+    - again: in all other cases.
+
+    `register` is the variable that has each host's result of host_probe, `hostvars` is {host: variables}.
     """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
 
@@ -124,9 +135,10 @@ def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def restart_unnamed(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return the hosts of earlier, unfinished runs of restart.yml that are not in `hosts`.
+    """Return the hosts of earlier, unfinished runs of restart.yml that are missing in `hosts`, sorted.
 
-    Such a run has marked at least one of `hosts`. `register` names the variable with each host's result of host_probe.
+    Only runs that marked at least one of `hosts` for a restart count. `register` is the variable that has each host's
+    result of host_probe, `hostvars` is {host: variables}.
     """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
     runs = [run for probe in probes for run in (probe.get("restart_hosts") or {}).values()]
@@ -136,16 +148,16 @@ def restart_unnamed(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
     """Return the ids of the brokers that have taken a log dir offline.
 
-    `register` names the variable with each host's result of host_probe.
+    `register` is the variable that has each host's result of host_probe, `hostvars` is {host: variables}.
     """
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
 def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, dict[str, int]]:
-    """Return {id of a broker: {log dir: device number (st_dev) of its file system}}.
+    """Return {broker id as text: {log dir: device number (st_dev) of the file system that holds it}}.
 
-    `register` names the variable with each host's result of host_probe.
+    `register` is the variable that has each host's result of host_probe, `hostvars` is {host: variables}.
     """
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     names = {str(hostvars[host]["kafka_broker_id"]): host for host, probe in probes.items() if probe}
@@ -156,27 +168,29 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what the cluster was missing at the earliest result with the key `lacking`; {} if nothing, or no result.
+    """Return the key `lacking` of the earliest result: what kept the cluster from being healthy at that time.
 
-    `registers` name the variables with results of kafka_cluster or kafka_gate.
+    Returns {} if no result has the key. `registers` are variables that have results of kafka_cluster or kafka_gate on
+    the hosts; `hostvars` is {host: variables}.
     """
     results = [result for result in _results(hosts, hostvars, registers) if "lacking" in result]
     return dict(results[0]["lacking"]) if results else {}
 
 
 def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return the latest result that these hosts registered, by its key `at`; {} without a result.
+    """Return the latest result of a gate, by its key `at`; {} if there is no result.
 
-    `registers` name the variables with results of a gate.
+    `registers` are variables that have results of kafka_gate or zookeeper_gate on the hosts; `hostvars` is {host:
+    variables}.
     """
     results = _results(hosts, hostvars, registers)
     return dict(results[-1]) if results else {}
 
 
 def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> list[int]:
-    """Return the batch after the batch `ids` in an order of batches.
+    """Return the batch of broker ids that follows the batch `ids` in `batches`.
 
-    Returns [] if that is the last one, or is not in the order.
+    Returns [] if `ids` is the last batch, or is not in `batches`.
     """
     given, at = [sorted(map(int, batch)) for batch in batches], sorted(map(int, ids))
     return next(iter(given[given.index(at) + 1 :]), []) if at in given else []
@@ -185,10 +199,11 @@ def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> lis
 def restart_batches(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str, order: str
 ) -> list[list[str]]:
-    """Return the hosts whose unit has a pending restart, in the order and batches of a gate.
+    """Return the hosts whose `unit` has a pending restart, in batches and in the order that a gate computed.
 
-    `register` and `order` name the variables with results of host_state and of the gate. Hosts that the gate did not
-    name, as in a check of a cluster that does not exist yet, are last, one by one.
+    `register` and `order` are variables that have, for each host, the result of host_state and of the gate (kafka_gate
+    or zookeeper_gate). Hosts that the gate did not name, for example because the cluster does not exist yet, come last,
+    each as a batch of its own.
     """
     pending = [host for host in owed_restart(hosts, hostvars, register, unit).split(",") if host != NO_HOSTS]
     results = (hostvars[host].get(order) or {} for host in pending)
@@ -202,10 +217,10 @@ def restart_batches(
 
 
 def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) -> str:
-    """Return the host of the broker with this id.
+    """Return the host whose broker has the id `broker`.
 
-    Raises AnsibleFilterError if the inventory has no such broker. Without hostvars, as in a syntax check, returns the
-    pattern of no hosts.
+    `hostvars` is {host: variables}; if it is empty, as in a syntax check, returns a pattern that matches no host.
+    Raises AnsibleFilterError if none of `hosts` has this broker id.
     """
     if not hostvars:
         return NO_HOSTS
@@ -217,9 +232,10 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
 
 
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return the brokers' hosts with the controller's host last.
+    """Return `hosts`, the hosts of brokers, with the host of the controller moved to the end.
 
-    `register` names the variable with the result of kafka_cluster, which one of the hosts has.
+    `register` is the variable in which one of the hosts has the result of kafka_cluster; `hostvars` is {host:
+    variables}.
     """
     answers = [(hostvars.get(host) or {}).get(register) or {} for host in hosts]
     controller = next((answer["controller"] for answer in answers if "controller" in answer), -1)
@@ -235,9 +251,11 @@ def silent_hosts(
     admin: str = "",
     complete: bool = False,
 ) -> list[str]:
-    """Return the hosts that could not be reached, sorted; the options are described in silent_hosts.yml.
+    """Return the hosts that could not be reached, sorted; silent_hosts.yml describes the options.
 
-    `own` and `asked` name variables with results of tasks on the hosts, and of tasks delegated to the host `admin`.
+    - `present`: hosts that are still in the run; `admin`: the host to which tasks are delegated;
+    - `own`, `asked`: variables with results of tasks on the hosts, and of tasks delegated to `admin`;
+    - `complete`: also return hosts that have no result in `own`.
     """
     silent = set()
     for host in hosts:

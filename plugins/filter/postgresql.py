@@ -12,9 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures i
 
 
 def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
-    """Return the lines of pg_hba.conf that allow users to connect from these addresses.
+    """Return the lines of pg_hba.conf: one for each user and each address from which this user may log in.
 
-    Raises AnsibleFilterError for an invalid entry of postgresql_users.
+    `users` are entries of postgresql_users, `sources` are the addresses for users without the key `from`. Raises
+    AnsibleFilterError if an address is invalid.
     """
     try:
         return postgresql.hba_lines(users, sources)
@@ -23,9 +24,9 @@ def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -
 
 
 def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
-    """Return dbname, user and password (libpq's names) of the user `name` of postgresql_users.
+    """Return {dbname, user, password}, libpq's names, of the user `name`; `users` are entries of postgresql_users.
 
-    Raises AnsibleFilterError if no entry declares the user.
+    Raises AnsibleFilterError if `users` has no such user.
     """
     for user in users or []:
         if user["name"] == name:
@@ -35,9 +36,9 @@ def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> di
 
 
 def postgresql_version(declared: str | None, release: str) -> str:
-    """Return the major version of PostgreSQL: the declared one, else the one that the host's release contains.
+    """Return the major version of PostgreSQL: `declared` if set, else the version in the host's OS release.
 
-    Raises AnsibleFilterError if neither is known.
+    `release` is the OS, such as "debian 12". Raises AnsibleFilterError if nothing is declared and the OS is not known.
     """
     if version := postgresql.version_of(declared, release):
         return version

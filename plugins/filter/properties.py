@@ -1,4 +1,4 @@
-"""Filters for Java properties files, as server.properties."""
+"""Filters for Java properties files, such as server.properties."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.live_settings impor
 
 
 def properties(settings: Mapping[str, Any]) -> list[str]:
-    """Return the lines `key=value` of a properties file, sorted; lists are joined by commas, null values skipped.
+    """Return the sorted lines `key=value` of a Java properties file; settings with the value None are skipped.
 
-    Backslashes, leading blanks, ends of lines and non-ASCII letters are escaped, so Java reads each value as given.
+    Lists are joined by commas. Backslashes, leading blanks, line ends and non-ASCII letters are escaped, so that Java
+    reads each value as given.
     """
     return [line(str(key), property_value(value)) for key, value in sorted(settings.items()) if value is not None]
 

@@ -40,10 +40,11 @@ def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -
 def resolved_topics(
     declared: Entries | None, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
 ) -> list[dict[str, Any]]:
-    """Return entries of kafka_topics as the module kafka_topics expects them.
+    """Return the entries of kafka_topics in the form that the module kafka_topics expects.
 
-    Their profile and the defaults are filled in, and units are converted: 7d to milliseconds, 20MiB to bytes. Raises
-    AnsibleFilterError with all invalid entries.
+    `defaults` is kafka_topic_defaults; `replication_factor` is used if neither a topic nor the defaults set it.
+    Profiles are applied and units converted: 7d to milliseconds, 20MiB to bytes. Raises AnsibleFilterError that lists
+    all errors.
     """
     calls = (
         ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor)))
@@ -53,7 +54,10 @@ def resolved_topics(
 
 
 def granted_acls(users: Entries | None, acls: Entries | None = None) -> list[dict[str, Any]]:
-    """Return the ACLs that the grants of users require, then those entries of kafka_acls that are not among them."""
+    """Return the ACLs that the grants of `users` require, then the entries of `acls` that are not among them.
+
+    `users` are entries of kafka_users, `acls` are entries of kafka_acls.
+    """
     granted = grants.granted(users or [])
     literal = [_with_strings(entry) for entry in acls or []]
     return [*granted, *(entry for entry in literal if entry not in granted)]
@@ -68,10 +72,10 @@ def _with_strings(acl: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> list[dict[str, Any]]:
-    """Return the quotas of users and of kafka_quotas as the module kafka_quotas expects them, with units converted.
+    """Return the quotas in kafka_users (`users`) and kafka_quotas (`entries`) as the module kafka_quotas expects them.
 
-    A user whose entries are all absent gets an entry that deletes all quotas of the user. Raises AnsibleFilterError
-    with all invalid entries.
+    Units are converted: 20MiB to bytes. A user who is absent in all entries of kafka_users gets one entry that deletes
+    all quotas of the user. Raises AnsibleFilterError that lists all errors.
     """
     calls = (
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
@@ -104,11 +108,12 @@ def admin_principal(
     certificates: Entries,
     config: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the principal (User:NAME) with which the admin appears on the first of `admin_listeners`.
+    """Return the principal (User:NAME) as which the admin is authenticated on the first of `admin_listeners`.
 
-    `admin_listeners` is {listener: client properties}. With TLS the principal results from the subject of the admin's
-    certificate (`certificates`) and the mapping rules of the listener or of `config`. Returns '' if the inventory does
-    not determine it.
+    `admin_listeners` is {listener: client properties}, `listeners` are entries of kafka_listeners. With TLS the
+    principal results from the subject of the admin's certificate (in `certificates`, entries of pki_certificates) and
+    the mapping rules of the listener or of `config`, the broker properties. Returns '' if the inventory does not
+    determine it.
     """
     name, admin = next(iter(admin_listeners.items()))
     listener = next((dict(entry) for entry in listeners if entry["name"] == name), {})

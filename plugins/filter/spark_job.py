@@ -17,17 +17,20 @@ HOME = PurePosixPath("/var/lib/spark-job")
 
 
 def present(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs that are to be installed, running or stopped."""
+    """Return the jobs whose state is not absent: they are installed, and run or are stopped."""
     return [job for job in jobs if job.get("state") != "absent"]
 
 
 def absent(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs that are to be removed."""
+    """Return the jobs whose state is absent: they are removed from the host."""
     return [job for job in jobs if job.get("state") == "absent"]
 
 
 def spark_job_config(job: Job, jars: str) -> str:
-    """Return the text of a job's configuration file: the job's `config`, and `jars`, the directory of jar files."""
+    """Return the text (JSON) of a job's configuration file: the job's `config`, and `jars`.
+
+    `jars` is the directory that contains the jar files.
+    """
     return job_text({"jars_directory": jars, **job["config"]}, indent=2) + "\n"
 
 
@@ -37,9 +40,10 @@ def spark_job_drop_in(job: Job) -> str:
 
 
 def drop_in_path(job: Job) -> PurePosixPath:
-    """Return the path of a job's drop-in.
+    """Return the path of a job's drop-in file for systemd.
 
-    systemd reads drop-ins in the order of their names, so it overrides overrides.conf, which is for all jobs.
+    systemd reads drop-ins in the order of their names. So this file, unit_overrides.conf, overrides overrides.conf,
+    which applies to all jobs.
     """
     return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/unit_overrides.conf")
 
@@ -47,7 +51,8 @@ def drop_in_path(job: Job) -> PurePosixPath:
 def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
     """Return the text of a job's environment file: JOB, the name of the program to run, and CONFIG_DIGEST.
 
-    The digest changes with everything that the job's process is started with: configuration, release, unit and drop-in.
+    The digest is over everything with which the job's process is started: the program's name, its `release`, the text
+    `unit` of the systemd unit, the drop-in, and the configuration with `jars`, the directory of jar files.
     """
     name = job.get("job") or job["name"]
     more = [spark_job_drop_in(job)] if job.get("unit_overrides") else []
@@ -56,10 +61,10 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
 
 
 def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return dicts {name, job, user, config} of the jobs whose database schema a run migrates.
+    """Return dicts {name, job, user, config} of the jobs whose database schema the run has to migrate.
 
-    `user` is the job's own database user. `config` is JSON with the login that may create tables; pass it only to the
-    program's standard input.
+    - name: of the job; job: the name of its program; user: the database user with which the job itself runs;
+    - config: JSON with the password of the database user that may create tables; pass it only to standard input.
     """
     migrations = []
     for job in present(jobs):
@@ -72,7 +77,7 @@ def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
 
 
 def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the hosts that have a job whose database schema is migrated; no migration task runs on the others."""
+    """Return the hosts that have a job with a database schema to migrate; `hostvars` is {host: variables}."""
     return [
         host
         for host in hosts
@@ -81,9 +86,10 @@ def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str
 
 
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
-    """Return the files of all jobs as the option `files` of host_state.
+    """Return the files of all jobs as entries of the option `files` of host_state.
 
-    A configuration with a password is a secret: it is not shown in diffs and not logged in the host's journal.
+    `release`, `jars` (directory of jar files) and `unit` (text of the systemd unit) determine the environment file. A
+    configuration that contains a password is a secret: it is not shown in diffs and not logged in the host's journal.
     """
     files: list[dict[str, Any]] = [
         {"path": f"/etc/spark-job/{job['name']}.{kind}", "state": "absent"}
@@ -110,10 +116,10 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return /etc/spark-job and the directories of each job: home, checkpoint, input and output.
+    """Return the directories of all jobs as entries of the option `directories` of host_state.
 
-    They are the option `directories` of host_state. Those of an absent job are left as they are: they hold its progress
-    and its data.
+    These are /etc/spark-job, and for each job its home, checkpoint, input and output directory. Directories of absent
+    jobs are not listed, so they stay: they contain the job's progress and data.
     """
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
     directories = [
@@ -133,9 +139,10 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
 
 
 def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
-    """Return the systemd units of all jobs as the option `units` of host_state.
+    """Return the systemd units of all jobs as entries of the option `units` of host_state.
 
-    The digest of a unit changes with the files or release of its job; then the job is restarted between two batches.
+    `release`, `jars` (directory of jar files) and `unit` (text of the systemd unit) are parts of the digest of each
+    unit. If the digest changes, host_state restarts the job, which stops between two batches.
     """
     return [
         {
@@ -149,7 +156,7 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_running(jobs: Sequence[Job]) -> list[str]:
-    """Return the names of the systemd units of the jobs that have to run."""
+    """Return the names of the systemd units of the jobs that must run: neither absent nor stopped."""
     return [f"spark-job@{job['name']}.service" for job in present(jobs) if job.get("state") != "stopped"]
 
 

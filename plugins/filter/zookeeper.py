@@ -15,10 +15,11 @@ def zookeeper_ensemble_lines(
     weights: Mapping[Any, Any],
     observers: Sequence[Any],
 ) -> dict[str, str]:
-    """Return the keys server.N, group.N and weight.N of zoo.cfg, with their values.
+    """Return {key: value} of the keys server.N, group.N and weight.N of zoo.cfg.
 
-    `servers` is {id: address, or several}, joined by |; `groups` is {number: ids}, `weights` is {id: weight}, and
-    `observers` are ids of servers that do not vote.
+    - `servers`: {id: address, or list of addresses};
+    - `groups`: {group number: ids of its servers}; `weights`: {id: weight};
+    - `observers`: ids of the servers that do not vote.
     """
     lines, watching = {}, {str(number) for number in observers}
     for number, addresses in servers.items():
@@ -32,9 +33,10 @@ def zookeeper_ensemble_lines(
 def zookeeper_groups(
     hosts: Sequence[str], hostvars: Mapping[str, Any], observers: Sequence[Any]
 ) -> dict[int, list[Any]]:
-    """Return {number of a group: ids of the voting servers of one datacenter}, for a hierarchical quorum.
+    """Return {group number: ids of the voting servers of one datacenter}, for a hierarchical quorum.
 
-    Datacenters and ids are sorted, so that another order in the inventory does not cause a restart.
+    `hostvars` is {host: variables}, `observers` are ids of servers that do not vote. Datacenters and ids are sorted:
+    another order in the inventory causes no restart.
     """
     by_datacenter: dict[str, list[Any]] = {}
     for host in hosts:
@@ -49,10 +51,11 @@ def zookeeper_groups(
 
 
 def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: int, quorum: bool) -> dict[str, Any]:
-    """Return the keys of zoo.cfg for TLS with clients (`secure_port`, 0: none) and between servers (`quorum`).
+    """Return {key: value} of zoo.cfg for TLS with clients, and with `quorum` also between the servers.
 
-    A client is identified by its certificate, so its address is not compared with the names in the certificate. The
-    address of a server is compared, in both directions; fips-mode would silently disable that.
+    `secure_port` is the TLS port for clients, 0 for none; `password` opens `keystore`. The address of a client is not
+    compared with the names in its certificate, since the certificate alone identifies the client. The address of a
+    server is compared; fips-mode, which would silently disable that, is turned off.
     """
     stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
     kinds = {"keyStore.type": zookeeper_store_type(keystore), "trustStore.type": zookeeper_store_type(truststore)}

@@ -1,4 +1,4 @@
-"""Reads the inventory of a site, and adds this project's variables as defaults that the site overrides."""
+"""Reads the inventory of a site, and adds this project's variables as defaults, which the site overrides."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CACHE: dict[tuple[str, int], Any] = {}
 
 
 class InventoryModule(YamlInventory):  # type: ignore[misc]
-    """Reads the inventory file of a site, and adds the project's variables."""
+    """Reads the inventory file of a site, and adds this project's variables."""
 
     NAME = "millrace.kafka.site"
 
@@ -78,10 +78,10 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         return bool(super(YamlInventory, self).verify_file(path))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
-        """Read the groups of the file, then add the variables of this project that the site does not set.
+        """Read the groups of the inventory file, then add the project's variables that the site does not set.
 
-        After an error, Ansible would try other plugins and report their errors. If the setting any_unparsed_is_failed
-        ends the run anyway, print only this error and end the process; otherwise raise AnsibleParserError.
+        Raises AnsibleParserError if the file is invalid. But if Ansible's setting any_unparsed_is_failed is on, the
+        process ends here with this error: Ansible would first try other plugins, and print their errors too.
         """
         compile_once()
         try:
