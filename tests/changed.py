@@ -35,6 +35,8 @@ IMPORT_ROOTS = ("", "tests", "lab", "packaging", "spark_jobs/src", "roles/kafka/
 COLLECTION = "ansible_collections.millrace.kafka."
 DOCS = ("unit/test_docs", "unit/test_pages", "unit/test_role_docs", "unit/test_plugin_docs", "model/test_mistakes")
 HARNESS = ("unit/test_run_sh", "unit/test_campaign", "unit/test_costs", "unit/test_changed", "unit/test_checkout_lock")
+NO_TESTS = 5
+"""The exit status of pytest where all tests were deselected."""
 COMMON = ("conftest.py", "__init__.py", "main.yml", "README.md")
 """File names that say nothing where a text names them."""
 # A pattern of changed paths, and the test files below tests/ that they touch besides those found by imports and names.
@@ -48,7 +50,9 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"playbooks/.*", ("render/test_typed", "render/test_run_lock", "render/test_silent_hosts")),
     (r"plugins/definitions/.*", ("unit/test_definitions*", "model/test_fitting*", "model/test_mistakes", *DOCS)),
     (r"plugins/(?:modules|filter|action|lookup|callback|doc_fragments)/.*", ("unit/test_plugin_docs",)),
-    (r"plugins/plugin_utils/(?:problems|declared\w+|model/\w+|hosts/\w+)\.py", ("model/test_mistakes",)),
+    (r"plugins/plugin_utils/(?:problems|preflight/\w+|model/\w+|hosts/\w+)\.py", ("model/test_mistakes",)),
+    (r"spark_jobs/src/.*/migrations/.*", ("spark/test_read_model*", "spark/test_migrations*", "spark/test_schema*")),
+    (r"tests/budget\.json", ("unit/test_costs",)),
     (r"(?:docs/.*|.*\.md)", DOCS),
     (r"inventories/.*", ("model/test_mistakes", "render/test_layouts", "render/test_base")),
     (r"(?:lab|molecule)/.*", ("lab/*",)),
@@ -64,15 +68,26 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def changed_files(base: str) -> list[str]:
     """Return the paths that differ from the merge base with a commit, untracked ones included, deleted ones too."""
-    if (
-        base == BASE
-        and subprocess.run(["git", "rev-parse", "-q", "--verify", base], cwd=ROOT, capture_output=True).returncode
-    ):
-        print(f"{base} is unknown here, so this looks at uncommitted changes alone (BASE=<commit> names another start)")
-        base = "HEAD"
+    if base == BASE and not known(base):
+        mains = git("for-each-ref", "--format=%(refname:short)", "refs/remotes/*/main").split()
+        if len(mains) > 1:
+            sys.exit(f"make quick: {' and '.join(mains)}: name the one to compare with, as BASE={mains[0]}")
+        if not mains:
+            print(
+                "no remote has a branch main, so this looks at uncommitted changes alone (BASE=<commit> changes that)"
+            )
+        base = mains[0] if mains else "HEAD"
     fork = git("merge-base", "HEAD", base).strip()
-    names = git("diff", "--name-only", fork).split("\n") + git("ls-files", "--others", "--exclude-standard").split("\n")
+    names = git("diff", "--name-only", "--no-renames", fork).split("\n") + git(
+        "ls-files", "--others", "--exclude-standard"
+    ).split("\n")
     return sorted({name for name in names if name})
+
+
+def known(commit: str) -> bool:
+    """Tell whether git knows a commit."""
+    command = ["git", "rev-parse", "-q", "--verify", commit]
+    return subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
 
 
 def git(*words: str) -> str:
@@ -249,11 +264,23 @@ def test_commands(tests: Iterable[str]) -> list[list[str]]:
     commands = []
     for name, files in by_folder.items():
         if name == "spark":
-            commands.append([".build/venv-spark/bin/python", "-m", "pytest", "-q", *files])
+            # The sources come before the wheel that is installed, which may be older.
+            jobs = ["env", f"PYTHONPATH={ROOT / 'spark_jobs' / 'src'}", ".build/venv-spark/bin/python"]
+            commands.append([*jobs, "-m", "pytest", "-q", *files])
         else:
             parallel = ["-n", "4", "--dist", "worksteal"] if name == "unit" else []
             commands.append(["pytest", "-q", "-m", "not campaign", *parallel, *files])
     return commands
+
+
+def run(command: Sequence[str]) -> int:
+    """Run a command, and return its exit status; on Ctrl-C it ends by itself first, so that tests remove their labs."""
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise
 
 
 def main() -> int:
@@ -280,8 +307,10 @@ def main() -> int:
     failed = []
     for command in (*linters(changed), *test_commands(chosen.run)):
         print(f"$ {' '.join(command[:6])}{' ...' if len(command) > 6 else ''}", flush=True)
-        if subprocess.run(command, cwd=ROOT).returncode:
+        if (status := run(command)) and not (status == NO_TESTS and "pytest" in command):
             failed.append(" ".join(command[:3]))
+        elif status:
+            print("  all of them are tests of the campaign: none was run")
     print(json.dumps({"seconds": round(time.monotonic() - began), "failed": failed, "left out": len(chosen.left_out)}))
     return 1 if failed else 0
 

@@ -1,4 +1,4 @@
-"""Says which layers of tests CI may leave out: those whose inputs are as they were when the layer last ran and landed.
+"""Tells which layers of tests CI may leave out: their inputs have not changed since a landed commit whose CI ran them.
 
 `tests/last_runs/landed.json` holds the number of landings and, for each layer of INPUTS, the last commit that landed
 after a run of the layer. `make landed`, the first command in a checkout of what has landed, brings it up to date. As
@@ -22,11 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests" / "last_runs" / "landed.json"
 ALL_EVERY = 10
 """Of so many landings one runs all layers."""
-SHARED = r"\.ci/.*|Makefile|requirements.*|pyproject\.toml|ansible\.cfg|tests/(run\.sh|(conftest|costs|ci_layers)\.py)"
+SHARED = (
+    r"\.ci/.*|Makefile|requirements.*|pyproject\.toml|ansible\.cfg|tests/(run\.sh|(conftest|costs|ci_layers)\.py)"
+    r"|lab/(packages\.txt|up\.py)|collections/.*|galaxy\.yml|meta/.*"
+)
 # What a layer reads, as patterns of paths; tests/unit/test_ci_layers.py compares them with the imports of its tests.
 INPUTS = {
     "spark": r"spark_jobs/.*|packaging/.*|tests/spark/.*|tests/bench_jobs_programs\.py",
-    "lab": r"lab/.*|molecule/.*|inventories/lab.*|plugins/module_utils/(tls|zookeeper)/.*|tests/(lab|faults)/.*|"
+    "lab": r"lab/.*|molecule/.*|inventories/.*|plugins/module_utils/(tls|zookeeper)/.*|tests/(lab|faults)/.*|"
     r"playbooks/.*|roles/.*|functions/.*|plugins/.*|spark_jobs/.*|packaging/.*",
 }
 
@@ -42,7 +45,7 @@ def unchanged(commit: str | None, inputs: str) -> bool:
     """Tell whether no path that fits a pattern differs between a commit and HEAD; no if it is no ancestor."""
     if not commit or git("merge-base", "--is-ancestor", commit, "HEAD") is None:
         return False
-    changed = git("diff", "--name-only", commit, "HEAD")
+    changed = git("diff", "--name-only", "--no-renames", commit, "HEAD")
     return changed is not None and not any(re.fullmatch(inputs, path) for path in changed.split("\n"))
 
 
@@ -75,6 +78,11 @@ def main(words: list[str]) -> int:
     if record.get("commit") == (git("rev-parse", "HEAD") or "").strip():
         print("landed.json names this commit already")
         return 0
+    if git("for-each-ref", "refs/remotes") and not git("branch", "--remotes", "--contains", "HEAD"):
+        print(
+            "make landed: no remote branch contains this commit, so it has not landed: type it first", file=sys.stderr
+        )
+        return 1
     FILE.write_text(json.dumps(landed(record), indent=2) + "\n")
     print(f"{FILE.relative_to(ROOT)}: landing {landed(record)['landings']}; commit it with your change")
     return 0

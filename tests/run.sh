@@ -7,7 +7,9 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
-unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP   # of a run that started this one
+LEAVE=   # layers that CI leaves out; they are of this run alone, and not of one that a test starts
+[ "$*" != all ] || LEAVE=${LEFT_OUT:-}
+unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP LEFT_OUT   # of a run that started this one
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {
@@ -157,7 +159,7 @@ lane() {
   trap 'ended "$layer" "$began" "$before" "$inside" "$?"' EXIT
   for layer in "$@"; do
     case $layer in aside | quiet) "$layer" && continue ;; esac
-    case " ${LEFT_OUT:-} " in *" $layer "*)
+    case " $LEAVE " in *" $layer "*)
       echo "$layer: LEFT OUT, its inputs are as they were when it last ran and landed" |
         tee -a "$MILLRACE_TEST_COSTS" >&3
       continue ;;
@@ -294,6 +296,24 @@ remove() {
   done
 }
 
+# GROUP: removes a control group; a process that is just ending keeps it for a moment.
+empty() {
+  local _
+  for _ in {1..50}; do
+    [ -d "$1" ] || return 0
+    rmdir "$1" 2>/dev/null || sleep 0.1
+  done
+}
+
+# Removes control groups of runs that were killed with -9: their process is gone.
+sweep() {
+  local group owner
+  for group in /sys/fs/cgroup/cpu/millrace-tests-* /sys/fs/cgroup/cpuacct/millrace-lane-*; do
+    owner=${group#*/millrace-*-} owner=${owner%%-*}
+    [ ! -d "$group" ] || kill -0 "$owner" 2>/dev/null || rmdir "$group" 2>/dev/null || true
+  done
+}
+
 # In the end, whatever it is; a second signal does not disturb it.
 finish() {
   local code=$? log process word=all
@@ -306,17 +326,18 @@ finish() {
     stop
     [ -z "$labs" ] || remove >"$LOGS/destroy.log" 2>&1
   fi
-  rmdir $GROUP 2>/dev/null
+  empty $GROUP
   show
   [ -z "$pace" ] || kill "$pace" 2>/dev/null
   for log in "/sys/fs/cgroup/cpuacct/millrace-lane-$$-"*; do   # ssh keeps connections for a minute
     while read -r process; do echo "$process" >/sys/fs/cgroup/cpuacct/cgroup.procs; done <"$log/cgroup.procs"
-    for _ in {1..50}; do   # a process that is just ending keeps it
-      [ -d "$log" ] || break
-      rmdir "$log" || sleep 0.1
-    done
+    empty "$log"
   done 2>/dev/null
-  [ -z "$CONTAINERS" ] || find /sys/fs/cgroup -depth -type d -path "*$CONTAINERS*" -exec rmdir {} + 2>/dev/null
+  if [ -n "$CONTAINERS" ]; then
+    find /sys/fs/cgroup -depth -type d \( -path "*$CONTAINERS" -o -path "*$CONTAINERS/*" \) | while read -r log; do
+      empty "$log"
+    done
+  fi
   if ! python tests/costs.py $LOGS/layers.jsonl $LOGS/pace && [ "$*" = all ] && [ "$code" = 0 ]; then
     code=1 word=NOT\ all
   fi
@@ -334,8 +355,8 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
-    lint | unit | render | spark | quick | bench-jobs) ;;
-    all | lab | survival) labs=yes ;;
+    lint | unit | render | spark | bench-jobs) ;;
+    all | lab | survival | quick) labs=yes ;;
     molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
       echo "run.sh: no layer $layer; there are: all lint unit render spark quick lab survival molecule bench-jobs" >&2
@@ -368,10 +389,11 @@ rm -f $LOGS/*.costs $LOGS/layers.jsonl $LOGS/pace
 exec 3>&1
 trap 'finish "$@"' EXIT
 on_signals
+sweep
 python tests/costs.py pace $LOGS/pace </dev/null >/dev/null 2>&1 3>&- 4>&- &
 pace=$!
 # Control groups for the containers of each lane: where podman makes them as root and by itself, they can be counted.
-if [ -n "$labs" ] && [ "$(id -u)" = 0 ] && [ "$(podman info -f '{{.Host.CgroupManager}}' 2>&1)" = cgroupfs ]; then
+if [ -n "$labs" ] && [ "$(id -u)" = 0 ] && [ "$(podman info -f '{{.Host.CgroupManager}}' 2>/dev/null)" = cgroupfs ]; then
   CONTAINERS=/millrace-labs-$$
 fi
 if [ "$*" = all ]; then

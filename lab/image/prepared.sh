@@ -39,6 +39,7 @@ if ! podman image exists "$image"; then
     remove
     podman run -d --name "$container" --network none \
       --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 \
+      ${MILLRACE_LAB_CGROUP:+--cgroup-parent "$MILLRACE_LAB_CGROUP"} \
       "$1" sleep infinity >/dev/null 9>&-   # what stays of podman would hold the lock
     ansible-playbook -i inventories/lab lab/image/prepared.yml --tags "$2" \
       -e "lab_container=$container" -e "{\"lab_groups\": [$groups]}" >&2

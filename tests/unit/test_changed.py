@@ -96,7 +96,30 @@ def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones(
     with pytest.raises(SystemExit, match="BASE=<commit>"):
         changed.changed_files("no-such-commit")
     assert changed.changed_files(changed.BASE) == ["deleted", "edited", "untracked"]
-    assert "origin/main is unknown here" in capsys.readouterr().out
+    assert "no remote has a branch main" in capsys.readouterr().out
+    git("update-ref", "refs/remotes/there/main", "main")
+    assert changed.changed_files(changed.BASE) == [".gitignore", "committed", "deleted", "edited", "untracked"]
+    git("update-ref", "refs/remotes/elsewhere/main", "main")
+    with pytest.raises(SystemExit, match="elsewhere/main and there/main"):
+        changed.changed_files(changed.BASE)
+
+
+def test_a_renamed_file_is_changed_under_both_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    (tmp_path / "old").write_text("text\n" * 20)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"], ["mv", "old", "new"]):
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+    assert changed.changed_files("HEAD") == ["new", "old"]
+
+
+def test_a_command_whose_tests_are_all_of_the_campaign_does_not_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "test_it.py").write_text("import pytest\n@pytest.mark.campaign\ndef test_it(): pass\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = campaign: long\n")
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+    assert changed.run(["pytest", "-q", "-m", "not campaign", "test_it.py"]) == changed.NO_TESTS
 
 
 def test_changed_files_are_checked_by_their_linters() -> None:
@@ -113,4 +136,4 @@ def test_each_folder_has_a_command_of_its_own() -> None:
     commands = changed.test_commands(tests)
     assert len(commands) == 3
     assert commands[0][0] == "pytest" and {"-n", "tests/unit/test_a.py", "tests/model/test_b.py"} <= set(commands[0])
-    assert "-n" not in commands[1] and commands[2][0].endswith("venv-spark/bin/python")
+    assert "-n" not in commands[1] and commands[2][2].endswith("venv-spark/bin/python")

@@ -69,6 +69,25 @@ def test_a_layer_that_was_left_out_keeps_the_commit_of_its_last_run(commits: lis
     assert set(ci_layers.landed(record(commits[0]))["layers"].values()) == {commits[2]}
 
 
+def test_a_file_that_leaves_the_inputs_by_a_new_name_is_a_change(commits: list[str]) -> None:
+    checkout(commits[1])
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (["mv", "spark_jobs/src/job.py", "docs/job.py"], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *identity, *words], cwd=ci_layers.ROOT, check=True)
+    assert ci_layers.left_out(record(commits[0])) == []
+
+
+def test_a_commit_that_no_remote_branch_contains_is_not_noted_as_landed(
+    commits: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ci_layers, "FILE", ci_layers.ROOT / "landed.json")
+    subprocess.run(["git", "update-ref", "refs/remotes/origin/main", commits[1]], cwd=ci_layers.ROOT, check=True)
+    assert ci_layers.main(["landed"]) == 1 and "has not landed" in capsys.readouterr().err
+    assert not ci_layers.FILE.exists()
+    checkout(commits[1])
+    assert ci_layers.main(["landed"]) == 0 and ci_layers.read()["commit"] == commits[1]
+
+
 @pytest.mark.parametrize("layer", sorted(ci_layers.INPUTS))
 def test_what_a_layer_imports_is_among_its_inputs(layer: str) -> None:
     tests = sorted(path for path in changed.python_files() if path.startswith(f"tests/{layer}/"))

@@ -27,6 +27,11 @@ def test_containers_count() -> None:
     assert not costs.judge([layer("site", 400, 700)], {"site": 1000})[1]
 
 
+def test_a_layer_whose_containers_were_not_counted_is_not_compared() -> None:
+    table, above = costs.judge([layer("site", 4000, None)], {"site": 1000})
+    assert above == [] and "not compared with its budget" in table
+
+
 def test_a_slow_machine_does_not_fail_a_layer() -> None:
     assert costs.judge([layer("unit", 200, None, pace=1.0)], {"unit": 100})[1]
     assert not costs.judge([layer("unit", 200, None, pace=2.0)], {"unit": 100})[1]

@@ -97,6 +97,19 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
+def test_layers_that_ci_leaves_out_are_named_and_not_run(checkout: Checkout) -> None:
+    """Of `all` alone, and not of a run of one layer."""
+    leave = 'export LEFT_OUT="spark lab"; '
+    code, output = checkout.run("all", before=leave)
+    assert code == 0, output
+    assert all(f"{layer}: LEFT OUT" in output for layer in ("spark", "lab"))
+    assert not [call for call in checkout.called() if call.startswith(("pytest tests/lab", "pytest tests/spark"))]
+    assert [call for call in checkout.called() if call.startswith("pytest tests/survival")]
+    code, output = checkout.run("lab", before=leave)
+    assert code == 0 and "LEFT OUT" not in output
+    assert [call for call in checkout.called() if call.startswith("pytest tests/lab")]
+
+
 def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
     computes = "(ulimit -t 1; while :; do :; done) || true"  # killed when it has computed for a second
     code, output = checkout.run("all", does=f'case "$name $*" in "pytest tests/render") {computes} ;; esac\nexit 0\n')
