@@ -5,7 +5,7 @@ The rule: in a window of time, the test was starved if both of these hold.
 - The machine's processors were busy for at least BUSY of the window. Busy is all that /proc/stat does not count as idle
   or as waiting for a disk; time that a hypervisor gave to others counts as busy.
 - Other work took at least OTHERS of one processor: the busy time, minus the CPU time of the lab's containers (their
-  control groups), minus the CPU time of this process and of the commands that it has waited for.
+  control groups), minus the CPU time of this process and its commands. Other layers of the same run are other work.
 
 If a figure cannot be read, the test was not starved: nothing is measured again without evidence.
 """
@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from costs import own_seconds, seconds_in
+from costs import LANE, own_seconds, seconds_in
 
 from .containers import podman
 from .inventory import Inventory
 
 BUSY, OTHERS = 0.9, 0.25
+CONTAINERS = "MILLRACE_LAB_CGROUP"
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,7 +40,7 @@ class Reading:
     busy: float
     """Of all processors, busy."""
     own: float
-    """Of this process and of the commands that it has waited for."""
+    """Of this lane of tests, else of this process and of the commands that it has waited for."""
     lab: Mapping[str, float | None]
     """Of each container, by its control group; None where it cannot be read."""
 
@@ -84,7 +85,12 @@ class Meter:
         """Read all figures."""
         total, busy = processors(Path("/proc/stat").read_text())
         lab = {group: seconds_in(group) for group in self.groups}
-        return Reading(time.monotonic(), total, busy, own_seconds(), lab)
+        # The group of all containers of this lane goes on counting where one of them is restarted.
+        all_containers = os.environ.get(CONTAINERS, "")
+        if lab and (used := seconds_in(all_containers)) is not None:
+            lab = {all_containers: used}
+        in_lane = seconds_in(os.environ.get(LANE, ""))
+        return Reading(time.monotonic(), total, busy, own_seconds() if in_lane is None else in_lane, lab)
 
 
 def group_of_process(pid: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,20 @@ def test_without_the_lab_s_cpu_time_nothing_is_starved() -> None:
 
 def test_the_counter_of_a_container_that_was_restarted_begins_at_0() -> None:
     assert window(198.0, 8.0, 90.0, lab_before=4000.0).others == 1.0
+
+
+def test_the_group_of_a_lane_counts_containers_that_were_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("costs.CGROUPS", tmp_path)
+    for group, seconds in (("labs-1", 95), ("lane-1", 12)):
+        (tmp_path / "cpuacct" / group).mkdir(parents=True)
+        (tmp_path / "cpuacct" / group / "cpuacct.usage").write_text(f"{seconds}000000000\n")
+    meter = Meter(None)
+    meter.__dict__["groups"] = ["/libpod_parent/libpod-1f"]
+    monkeypatch.setenv("MILLRACE_LAB_CGROUP", "/labs-1")
+    monkeypatch.setenv("MILLRACE_LANE_CGROUP", "/lane-1")
+    assert (meter.read().lab, meter.read().own) == ({"/labs-1": 95.0}, 12.0)
 
 
 @pytest.mark.parametrize(
