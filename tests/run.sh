@@ -355,8 +355,8 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
-    lint | unit | render | spark | bench-jobs) ;;
-    all | lab | survival | quick) labs=yes ;;
+    lint | unit | render | spark | quick | bench-jobs) ;;
+    all | lab | survival) labs=yes ;;
     molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
       echo "run.sh: no layer $layer; there are: all lint unit render spark quick lab survival molecule bench-jobs" >&2
