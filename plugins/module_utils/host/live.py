@@ -31,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Live:
-    """The result of comparing the dynamic settings of a process with the declared ones."""
+    """Whether the dynamic settings of a process differ from the declared settings."""
 
     differs: bool
     """Whether it was neither started with them nor has received them."""

@@ -74,5 +74,5 @@ def of(units: Mapping[str, Mapping[str, str]], word: str) -> list[str]:
 
 
 def marked(names: Iterable[str]) -> list[str]:
-    """Return those of the unit names that are marked for a restart."""
+    """Return the names of those units in `names` that are marked for a restart."""
     return [name for name in names if read(name)]

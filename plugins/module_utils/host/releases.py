@@ -73,9 +73,9 @@ def held(process: str, descriptor: str) -> str:
 
 
 def read_it(process: str, path: str = FILE) -> bool:
-    """Tell whether the process was started after the file `path` was last written, and has thus read it.
+    """Tell whether the process was started after the file `path` was last written, and has thus read its present text.
 
-    The environment of such a process may still be older than the file: systemd passes the unit that it has loaded, and
+    The environment of the process may still be older than the file: systemd passes the unit as it was last loaded, and
     a run may be interrupted between writing the file and reloading systemd.
     """
     try:

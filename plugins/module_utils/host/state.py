@@ -52,7 +52,7 @@ class Host:
             self.everything(wanted)
 
     def everything(self, wanted: Mapping[str, Any]) -> None:
-        """Bring the host to the state `wanted`, one option after the other, in an order that works."""
+        """Bring the host to the state `wanted`: apply one option after the other, each after the options it depends on."""
         for table in wanted["nftables"]:
             self.table(table)
         units = [with_digest(unit, wanted["files"]) for unit in wanted["units"] if unit["state"] != "absent"]

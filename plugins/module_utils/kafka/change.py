@@ -108,7 +108,7 @@ class Done:
         return bool(self.done) or any(isinstance(why, Unsure | PartlyWritten) for why in self.failed.values())
 
     def message(self) -> str:
-        """Return one text: the failed changes grouped by reason, then those that were done, then those not tried."""
+        """Return one text: the failed changes grouped by reason, then the changes that were done or not tried."""
         reasons: dict[str, list[str]] = {}
         for name, why in self.failed.items():
             reasons.setdefault(why, []).append(name)

@@ -36,7 +36,7 @@ Prune = Mapping[str, Any] | None
 def read(
     admin: Admin, metadata: Metadata, wanted: Declared, prune: Prune, brokers: Mapping[int, Rack] | None = None
 ) -> Cluster:
-    """Return the facts about the cluster that diff() (topics.py) needs for the declared topics and those to be pruned.
+    """Return the facts about the cluster that diff() (topics.py) needs: about declared topics and topics to be pruned.
 
     `wanted` are entries of kafka_topics, `prune` is kafka_prune, `brokers` is {declared broker: rack}. Raises
     AdminError if the cluster does not answer.
@@ -107,7 +107,7 @@ def create(admin: Admin, changes: Sequence[Change], validate_only: bool = False)
 
 
 def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
-    """Add the partitions that `changes` add to existing topics, or only validate; return {topic: why it failed}."""
+    """Add the new partitions in `changes` to existing topics, or only validate this; return {topic: why it failed}."""
     more = [
         MorePartitions(one.name, one.work["total"], one.work["replicas"])
         for one in changes

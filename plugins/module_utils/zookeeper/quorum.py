@@ -128,6 +128,6 @@ def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterato
 
 
 def order(modes: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return the servers in the order of a rolling restart: those that do not serve first, the leader last."""
+    """Return the servers in the order of a rolling restart: servers that do not serve first, the leader last."""
     ranks = {**dict.fromkeys(IDLE, 0), "down": 0, "leader": 2, "standalone": 2}
     return sorted(names, key=lambda name: ranks.get(modes.get(name, "down"), 1))

@@ -67,7 +67,7 @@ def servers_of_leader(ask: Callable[[], str], answer: str, ids: Mapping[str, str
 
 
 def sent(answer: str) -> dict[str, int]:
-    """Return {server id: number of packets that the leader has sent to it}, from the leader's answer to mntr."""
+    """Return {server id: number of packets that the leader has sent to it}; `answer` is the leader's answer to mntr."""
     return {number: int(count) for number, count in re.findall(SENT, answer, re.MULTILINE)}
 
 

@@ -57,8 +57,8 @@ class Planned:
 def prepare(request: Request, there: snapshot.Snapshot, begun: Record | None) -> Planned:
     """Return the plan for the new disk.
 
-    `there` is the state of the cluster, `begun` the record of a run that has not ended. Raises Refused with all reasons
-    if the broker may not use the disk.
+    `there` is the state of the cluster. `begun` is the record of an earlier run that has not ended, None if there is
+    none. Raises Refused with all reasons if the broker may not use the disk.
     """
     disk, partitions = request.disk, there.metadata.partitions
     reasons = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)

@@ -120,8 +120,8 @@ def _left(of: Collection[Shift], why: Mapping[int, str], more: str = "") -> list
 def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
     """Return the lines that show the shifts in `moves` to the user before they are made.
 
-    They state the bytes to copy, the least duration at the record's rate, the first NAMED shifts, and a table of the
-    log dirs before and after.
+    The lines are: the bytes to copy, the least duration at the rate in the record `made`, the first NAMED shifts, and a
+    table of the log dirs before and after.
     """
     size = sum(one.bytes for one in moves)
     text = [f"{made.asked}: {len(moves)} replicas move to another log dir of their broker, {amounts.size(size)}"]
@@ -168,7 +168,7 @@ def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: M
 
 
 def finish(run: Run, path: Path) -> Result:
-    """End a run: remove the throttles, delete the record, and return the module's result with notes.
+    """End a run: remove the throttles and delete the record file at `path`; return the module's result with notes.
 
     Raises AdminError if a broker does not answer.
     """

@@ -167,7 +167,7 @@ class Admin:
         self.client = client.admin({**self.properties, "error_cb": self.errors.append})
 
     def close(self) -> None:
-        """Close the connections of kafka-python; those of confluent-kafka are closed when the process ends."""
+        """Close the connections of kafka-python; connections of confluent-kafka are closed when the process ends."""
         other, self.other = self.other, None
         if other:
             other.close()

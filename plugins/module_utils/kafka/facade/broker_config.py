@@ -94,7 +94,7 @@ def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
 
 
 def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
-    """Return all dynamic settings, those of all brokers and those of each broker in `brokers`, and the known settings.
+    """Return the dynamic settings by scope (each broker in `brokers`, and all brokers), and all known settings.
 
     Raises AdminError if a request is rejected or not answered.
     """

@@ -129,7 +129,7 @@ class KafkaPython:
 
 
 def of(admin: Admin) -> KafkaPython:
-    """Return the kafka-python client that belongs to `admin`, created at the first call and closed with `admin`.
+    """Return the kafka-python client that belongs to `admin`; the first call creates it, and `admin.close` closes it.
 
     Raises AdminError if no server answers, ImportError without kafka-python.
     """

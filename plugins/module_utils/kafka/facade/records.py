@@ -34,7 +34,7 @@ def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
 def read(
     admin: Admin, begin: Mapping[Place, int], until: Mapping[Place, int], wanted: Callable[[Any], bool], limit: int
 ) -> list[dict[str, Any]]:
-    """Return the records in a range of offsets that `wanted` accepts, at most `limit` records of all partitions together.
+    """Return records in a range of offsets that `wanted` accepts, at most `limit` records of all partitions together.
 
     `begin` and `until` are {(topic, partition): offset}: reading starts at `begin` and ends before `until`. No offset
     is committed, and no group is joined. Raises AdminError if a read fails, or if no record arrives for ASK seconds.

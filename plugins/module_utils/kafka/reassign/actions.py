@@ -56,7 +56,7 @@ class Work:
 
     @property
     def text(self) -> list[str]:
-        """Return the lines to print: those of the plan, then a last line with the plan's name."""
+        """Return the lines to print: the lines of the plan, then a line with the plan's name."""
         return [*self.lines, f"plan {self.name} (-e plan={self.name} runs only this plan)"]
 
 
@@ -69,8 +69,8 @@ def listed(headline: str, reasons: Sequence[str]) -> str:
 def lines(record: Record, there: snapshot.Snapshot, moves: Sequence[Move]) -> list[str]:
     """Return the lines that show `moves` to the user before they are made.
 
-    They state the bytes to copy, the least duration at the record's rate, the first NAMED moves, and a table of what
-    each broker of `there` holds before and after.
+    The lines are: the bytes to copy, the least duration at the rate in the record, the first NAMED moves, and a table
+    of what each broker of `there` holds before and after.
     """
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
     fewer = sum(len(move.after) < len(move.before) for move in moves)

@@ -39,7 +39,7 @@ class Queue:
     def pop(self, size: float) -> Place | None:
         """Remove the best replica from the queue and return its partition; None if no replica may move any more.
 
-        `size` is in bytes: of the best topic, the replica of the nearest size is chosen.
+        The best replica is that of the first topic whose size is nearest to `size`, in bytes.
         """
         while self.topics:
             lead, topic = heappop(self.topics)

@@ -91,9 +91,9 @@ def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str]
 
 
 def new_since_plan(record: Record, metadata: Metadata) -> list[str]:
-    """Return notes on replicas that were created after the plan was made and that the plan therefore does not include.
+    """Return notes on replicas that were created after the plan was made, and that the plan therefore does not include.
 
-    They are replicas on drained brokers, and partitions whose number of replicas is not the declared one.
+    The notes concern replicas on drained brokers, and partitions whose number of replicas is not the declared number.
     """
     notes = []
     for broker in record.leaving:
@@ -113,6 +113,6 @@ def new_since_plan(record: Record, metadata: Metadata) -> list[str]:
 
 
 def foreign_moves(moves: Iterable[Move]) -> str:
-    """Return the note for moves that the run left out: their topic was deleted, or another tool moved the partition."""
+    """Return the note on moves that the run left out: a topic was deleted, or another tool moved a partition."""
     names = [str(move) for move in moves]
     return f"{named(names)}: the topic was deleted, or another tool moved it to other brokers; left unchanged"

@@ -110,9 +110,9 @@ def unknown_topics(names: Iterable[str], known: Collection[str]) -> list[str]:
 
 
 def nothing_to_move(request: Request, admin: Admin, metadata: Metadata) -> str:
-    """Return the line to print if a request needs no moves, with a note on declared topics that do not exist.
+    """Return the line to print if a request needs no moves; a note in it names declared topics that do not exist.
 
-    Raises AdminError if the controller cannot be asked for the topics.
+    Raises AdminError if the controller does not return the topics.
     """
     notes = missing_topics(request, snapshot.at_controller(admin, metadata).topics) if request.declared else []
     return "; ".join([f"{request.words}: nothing to move", *notes])

@@ -44,7 +44,7 @@ class Wish:
 
     @property
     def leaving(self) -> set[int]:
-        """Return the ids of the brokers that must hold no replica afterwards: those of `drain` and `replace`."""
+        """Return the ids of the brokers that must hold no replica afterwards: the brokers in `drain` and `replace`."""
         return {*self.drain, *self.replace}
 
 
@@ -187,7 +187,7 @@ def impossible(
     """Return the reasons why a request is impossible; [] if it is possible.
 
     Possible reasons: a broker is not registered (not in `racks`), a replacement already holds a replica of the
-    partition, or fewer brokers than replicas would be left (`stay`).
+    partition, or fewer brokers would be left (`stay`) than a partition has replicas.
     """
     held = Counter(broker for one in partitions for broker in one.brokers)
     reasons = [

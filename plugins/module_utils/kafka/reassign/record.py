@@ -71,7 +71,7 @@ class Record:
 
     @property
     def typed(self) -> str:
-        """Return the options that resume this run when a user repeats the playbook, as `-e drain=3 -e rate=50MB`."""
+        """Return the options with which a user's command resumes this run, as `-e drain=3 -e rate=50MB`."""
         words = self.asked.split(" ")
         words += [f"lost={','.join(self.lost)}"] if self.lost else []
         words += ["fewer_racks=true"] if self.fewer_racks else []

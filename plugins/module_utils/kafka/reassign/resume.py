@@ -131,7 +131,7 @@ def cannot_end(begun: Record, there: snapshot.Snapshot, declared: Mapping[int, R
 
 
 def notes_on_a_cancel(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
-    """Return notes on moves that this cancel cannot revert now, and on reassignments that it may not cancel now."""
+    """Return notes on moves that the cancel cannot revert now, and on reassignments that it may not cancel now."""
     left = [*now.running, *now.waiting]
     unfinished = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
     turned = feasibility.outlooks(now.turned, there.metadata, there.running)
@@ -157,7 +157,7 @@ def without_room(there: snapshot.Snapshot, now: Standing, back: bool) -> tuple[l
 def foreign_reassignments(begun: Record, there: snapshot.Snapshot, now: Standing) -> list[str]:
     """Return a list with one refusal if another tool is moving replicas; [] if none is.
 
-    Reassignments that a cancel still has to cancel belong to the run itself.
+    Reassignments that a cancel has to cancel belong to the run itself, so they are not counted.
     """
     others = sorted(there.running.keys() - {move.place for move in begun.moves})
     turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
@@ -170,8 +170,8 @@ def revert(
 ) -> Work | None:
     """Return the plan that reverts a run: it cancels running reassignments and undoes finished moves.
 
-    Return None if no run is recorded (`begun` is None) and no reassignment is running. Raises Refused if nothing may be
-    reverted.
+    `begun` is the record of the run. Return None if `begun` is None and no reassignment is running. Raises Refused if
+    nothing may be reverted.
     """
     if begun is None:
         if there.running:

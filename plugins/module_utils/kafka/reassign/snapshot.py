@@ -45,7 +45,7 @@ class Snapshot:
 
     @cached_property
     def sizes(self) -> dict[Place, int]:
-        """Return {partition: bytes of its largest replica}; the other replicas may be incomplete."""
+        """Return {partition: bytes of its largest replica}, as smaller replicas may be incomplete."""
         largest: dict[Place, int] = {}
         for log_dir in self.dirs:
             for place, size in log_dir.sizes.items():
@@ -152,8 +152,8 @@ def moved_by_another_tool(names: Sequence[str]) -> str:
 def obstacles(seen: Snapshot, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
     """Return the reasons why no replicas may be moved now; [] if they may.
 
-    Possible reasons: replicas are being moved already, a partition is unhealthy, or the racks of the brokers (those in
-    the inventory, `declared`, and those that are up) allow no placement.
+    Possible reasons: replicas are being moved already, a partition is unhealthy, or new replicas cannot be placed on
+    all racks. `declared` is {broker in the inventory: rack}.
     """
     reasons = []
     if seen.running:

@@ -47,8 +47,8 @@ def entries(text: str | None) -> list[str]:
 def rates_of(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, ...]]:
     """Return {broker: names of the rate settings to set} for a run.
 
-    A run between brokers sets rates on those brokers of its moves that are up (`brokers`), a run between log dirs on
-    all of its brokers.
+    A run between brokers sets rates on the brokers of its moves, except brokers that are down (not in `brokers`). A run
+    between log dirs sets rates on all of its brokers.
     """
     involved = {broker for move in record.moves if move.added for broker in (*move.before, *move.after)}
     between = {shift.broker: (COPIES,) for shift in record.shifts}
@@ -62,7 +62,7 @@ def set_by(broker: str, key: str, value: str | None, others: Iterable[Record]) -
 
 
 def entries_of(others: Iterable[Record], topic: str, key: str) -> set[str]:
-    """Return the entries that other runs still need in the topic's setting `key` (throttled replicas)."""
+    """Return the throttled replicas (`partition:broker`) that other runs still need in the topic's setting `key`."""
     return {entry for one in others for entry in one.lists.get(topic, {}).get(key, ())}
 
 
@@ -118,9 +118,9 @@ def put_in(admin: Admin, record: Record, there: Metadata) -> None:
 
 
 def take_out(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> list[str]:
-    """Remove the throttles of a record unless one of the runs in `others` needs them; restore earlier values.
+    """Remove the throttles of a record, except those that a run in `others` needs; restore the earlier values.
 
-    Return notes on throttles that are left unchanged: on brokers that are down, or changed by another tool. Raises
+    Return notes on throttles that are left unchanged, because the broker is down or another tool changed them. Raises
     AdminError if the cluster rejects a change or does not answer.
     """
     now = _lists(admin, record.lists, there)
@@ -193,9 +193,9 @@ def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, 
 
 
 def configure_broker(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
-    """Set dynamic settings of a broker, and delete those whose value is None; equal values are not written.
+    """Set dynamic settings of a broker; a value of None deletes the setting. Unchanged values are not written.
 
-    Raises AdminError if the broker rejects them or does not answer.
+    Raises AdminError if the broker rejects the change or does not answer.
     """
     own = broker_config.describe(admin, int(broker))[0]
     changed = {key: value for key, value in values.items() if own.get(key) != value}

@@ -99,7 +99,7 @@ class Settings:
 
 
 def settings_of(path: Path) -> Settings:
-    """Read the settings file. Raises OSError if it cannot be read, ValueError if it is of another version."""
+    """Read the settings file. Raises OSError if the file cannot be read, ValueError if another version wrote it."""
     settings = json.loads(path.read_text(encoding="utf-8"))
     try:
         brokers = {int(one["id"]): one.get("rack") for one in settings.pop("brokers")}
@@ -225,12 +225,18 @@ def elect(settings: Settings, say: Say) -> None:
 
 
 def stop(*_: object) -> None:
-    """End the run at once (handler of SIGTERM); it can be resumed, since each change is recorded before it is made."""
+    """Handle SIGTERM: raise Stopped, which ends the run at once.
+
+    The run can be resumed, since each change is recorded before it is made.
+    """
     raise Stopped
 
 
 def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
-    """Run once with the settings file in `arguments[0]`; return the exit status: DONE, WRONG, TOO_MUCH or STOPPED."""
+    """Run once with the settings file in `arguments[0]`; print lines with `say`.
+
+    Return the exit status: DONE, WRONG, TOO_MUCH or STOPPED.
+    """
     reached = Reached()
     signal.signal(signal.SIGTERM, stop)
     try:

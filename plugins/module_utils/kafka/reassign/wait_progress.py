@@ -75,7 +75,7 @@ def waiting(words: str, so_far: Progress) -> Result:
 
 
 class Run(Protocol):
-    """The interface of one process that runs a record: moves between brokers, or between log dirs."""
+    """The interface of a process that makes the moves of a record: between brokers, or between log dirs."""
 
     admin: Admin
     progress: Progress
