@@ -102,8 +102,8 @@ def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
 
 
 def addresses(model: Model) -> dict[str, str]:
-    """Return {host: its client address}, by which runs lock hosts.
+    """Return {host: its client address}; runs lock hosts by these addresses.
 
-    Each checkout and each inventory has the same address for a host, so all runs lock the same file.
+    The client address of a host is the same in each checkout and inventory, so all runs lock the same file for a host.
     """
     return {machine.name: str(machine.address("client")) for machine in model.functional}

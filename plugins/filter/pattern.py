@@ -168,9 +168,9 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return the key `lacking` of the earliest result: what kept the cluster from being healthy at that time.
+    """Return what kept the cluster from being healthy at the earliest of several results: its key `lacking`.
 
-    Returns {} if no result has the key. `registers` are variables that have results of kafka_cluster or kafka_gate on
+    Returns {} if no result has this key. `registers` are variables that have results of kafka_cluster or kafka_gate on
     the hosts; `hostvars` is {host: variables}.
     """
     results = [result for result in _results(hosts, hostvars, registers) if "lacking" in result]

@@ -19,7 +19,7 @@ def properties(settings: Mapping[str, Any]) -> list[str]:
 
 
 def property_value(value: Any) -> str:
-    """Return a value as text for Kafka and ZooKeeper: `true` or `false`, and lists joined by commas."""
+    """Return a value as text for a properties file: booleans as `true` or `false`, lists joined by commas."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Sequence) and not isinstance(value, str):

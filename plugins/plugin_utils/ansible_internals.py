@@ -84,7 +84,7 @@ def by_precedence(groups: Iterable[Any]) -> list[Any]:
 
 
 def runtime_variables(variable_manager: Any, host: str) -> set[str]:
-    """Return the names of the variables of a host that earlier tasks of this run registered or set with set_fact.
+    """Return the names of the variables of a host that this run itself has set: registered, set_fact or include_vars.
 
     `variable_manager` is Ansible's VariableManager.
     """
@@ -247,7 +247,7 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
     _supports_async = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the module that has the name of this action, and return the result of the task."""
+        """Run the module that has the name of this action plugin, and return the result of the task."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         return result | self.module(self._task.args, task_vars or {})
 

@@ -110,7 +110,7 @@ def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
 
 
 def unknown_source(name: str, port: Any, known: Iterable[str]) -> str:
-    """Return the error message for a `name` in the key `from` of a port that is no valid source of connections.
+    """Return the error message for a port whose key `from` contains `name`, which is no valid source of connections.
 
     `port` is the port's number, `known` are the valid names: functions, client and admin.
     """
@@ -181,9 +181,9 @@ def inputs(kind: str) -> list[tuple[str, str]]:
 
 @cache
 def passed_variables() -> re.Pattern[str]:
-    """Return a pattern that matches variables which only playbooks set, by passing or registering them.
+    """Return a pattern for the names of variables that playbooks pass to roles or register.
 
-    No inventory sets such variables.
+    An inventory never sets these variables.
     """
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(

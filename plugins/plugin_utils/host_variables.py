@@ -23,7 +23,7 @@ class Variables:
         self._hostvars: Any = None
 
     def runtime_variables(self, host: str) -> set[str]:
-        """Return the names of the variables that earlier tasks of this run registered or set for a host."""
+        """Return the names of a host's variables that this run itself has set, such as with set_fact."""
         return runtime_variables(self._source._variable_manager, host)
 
     def raw(self, host: str) -> dict[str, Any]:

@@ -402,8 +402,8 @@ def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
 def on_one_file_system(first_dir: Mapping[str, Any], second_dir: Mapping[str, Any], devices: Devices) -> bool:
     """Tell whether two log dirs of a broker are on the same file system, by their device numbers.
 
-    If `devices` does not contain both, the file system is the same if sizes are equal and free bytes almost equal: the
-    broker may have written between the two reports.
+    If `devices` has no number for one of the log dirs, the sizes and free bytes in the two dicts decide: equal sizes
+    and almost equal free bytes mean the same file system, since the broker may have written between the two reports.
     """
     first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (first_dir, second_dir))
     if first is not None and second is not None:
@@ -430,8 +430,8 @@ def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether moving replicas away from the fullest of a broker's log dirs can make the log dirs more equal.
 
     It can if the largest replica there is smaller than the difference between the fullest and the emptiest log dir, or
-    if the other replicas there have at least WORTH bytes. `dirs` are dicts with the keys `bytes` and `largest`
-    (replica).
+    if the other replicas there have at least WORTH bytes. `dirs` are dicts with `bytes`, and `largest`: bytes of the
+    largest replica.
     """
     fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
     gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)

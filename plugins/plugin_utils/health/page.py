@@ -132,7 +132,7 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """Return (lines of the section on disks, problems): how full each data file system is.
 
     Problems are file systems that fail, are full or are not mounted, and log dirs that a running broker took offline.
-    `probes` is {host: result of the module host_probe}.
+    `hosts` is {host: its declared facts}. `probes` is {host: result of the module host_probe}.
     """
     rows, problems = [], []
     for host, facts in hosts.items():
@@ -165,7 +165,7 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """Return (lines of the section on systemd units, problems): the state of each unit of services and jobs.
 
     Problems are units that do not run, that have a pending restart, or whose process does not use the present files.
-    `probes` is {host: result of the module host_probe}.
+    `hosts` is {host: its declared facts}. `probes` is {host: result of the module host_probe}.
     """
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
     problems = [
@@ -276,10 +276,11 @@ def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[
     - leaders: {host: partitions that its broker leads}; registered: {host: bool};
     - undeclared: {id of a broker that the inventory does not have: number of its replicas};
     - racks: {rack: {brokers, leaders, replicas, bytes}};
-    - log_dirs: [{broker, host, path, replicas, bytes, largest, size, free, given_up}];
-    - strays: [{broker, host, path, bytes, partitions}].
+    - log_dirs: [{broker, host, path, replicas, bytes, largest, size, free, given_up}]: `largest` is the size of the
+      largest replica, `given_up` whether the broker took the log dir offline;
+    - strays: [{broker, host, path, bytes, partitions}] of log dirs with replicas that are not assigned to the broker.
 
-    `hosts` is {host: its declared facts}. `cluster` is the result of the module kafka_cluster.
+    `hosts` is {host: its declared facts}, `cluster` is the result of the module kafka_cluster.
     """
     if not hosts:
         return None

@@ -85,8 +85,8 @@ CERTIFICATE_MISSING_AUTHORITY = CERTIFICATE_MISSING.variant(
 def reject_lost_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
     """Raise CertificateError if a missing CA was created before, for example on a disk that is not mounted now.
 
-    Otherwise a second CA would replace the missing one. `item` is the CA's entry of pki_authorities, `path` the file of
-    its certificate.
+    Without this check, the run would create a second CA in its place. `item` is the CA's entry of pki_authorities,
+    `path` is the file of its certificate.
     """
     secret = path.with_suffix(".key")
     for link in (path, secret):

@@ -50,9 +50,10 @@ CERTIFICATE_UNSIGNED_SEVERAL = CERTIFICATE_UNSIGNED.variant(
 
 
 def provided(item: Mapping[str, Any]) -> Pair:
-    """Return (key, certificates) from the files that an entry of pki_certificates with source `provided` names.
+    """Return (private key, certificates) from the files of an entry of pki_certificates with `source: provided`.
 
-    Raises CertificateError if a path is not set, or if a file cannot be read or is invalid.
+    `certificates` are the host's own and the intermediates. Raises CertificateError if a path is not set, or if a file
+    cannot be read or is invalid.
     """
     for option in ("certificate", "key"):
         if not item[option]:

@@ -120,9 +120,9 @@ class Pki:
         return certificates
 
     def certificate(self, item: Mapping[str, Any]) -> None:
-        """Bring one certificate to its declared state, and add its file to `self.files`.
+        """Bring the certificate that `item` declares, an entry of pki_certificates, to its declared state.
 
-        `item` is its entry of pki_certificates. Raises CertificateError if a file is invalid or peers would reject the
+        Also adds its file to `self.files`. Raises CertificateError if a file is invalid or peers would reject the
         certificate, and OSError if a file cannot be read or written.
         """
         subject = names.text(subject_name(item["subject"]))

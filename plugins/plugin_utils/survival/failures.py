@@ -17,7 +17,7 @@ FUNCTIONS = ("zookeeper", "kafka", "both")
 
 @dataclass(frozen=True)
 class Row:
-    """One possible failure of a layout, and what still works after it."""
+    """One possible failure of a layout, and what still works after the failure."""
 
     failure: str
     kind: str
