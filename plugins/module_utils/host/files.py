@@ -235,8 +235,8 @@ class Files:
     def link(self, path: str, target: str) -> None:
         """Create or replace the symbolic link `path` so that it points to `target`; the replacement is atomic.
 
-        A temporary link left by an interrupted run is removed. Raises StateError if `path`, or the path of the
-        temporary link, is anything but a link, or if the directory does not exist.
+        A temporary link left by an interrupted run is removed. Raises StateError if the directory of `path` does not
+        exist, or if a file or directory is at `path` or at the path of the temporary link.
         """
         with named(path), held(os.path.dirname(path)) as folder:
             name = folder.entry(path) if folder else ""

@@ -1,7 +1,7 @@
-"""Marks systemd units on their host that playbooks/restart.yml has to restart.
+"""Marks systemd units on their host that playbooks/restart.yml has to restart; a mark is a file for each unit.
 
-A mark contains the InvocationID of the process to be replaced, and the hosts of the run. Once the unit has another
-process, the restart is done. Marks are in /run, so a reboot, which restarts everything, removes them.
+The file contains the InvocationID of the process that has to be replaced, and the hosts of the run. Once the unit has
+another process, the restart is done. Marks are in /run, so a reboot, which restarts everything, removes them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NONE = "none"
 
 
 def path(unit: str) -> str:
-    """Return the path of the unit's mark."""
+    """Return the path of the file that marks the unit."""
     return f"{FOLDER}/restart-{unit}"
 
 

@@ -52,7 +52,7 @@ class Host:
             self.everything(wanted)
 
     def everything(self, wanted: Mapping[str, Any]) -> None:
-        """Bring the host to the state `wanted`: apply one option after the other, each after the options it depends on."""
+        """Bring the host to the state `wanted`: apply each option after the options on which it depends."""
         for table in wanted["nftables"]:
             self.table(table)
         units = [with_digest(unit, wanted["files"]) for unit in wanted["units"] if unit["state"] != "absent"]

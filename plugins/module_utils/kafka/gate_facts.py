@@ -184,7 +184,7 @@ def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool
 def answering_client(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
     """Return a client that uses only the brokers in `seen` ({broker: its view}), which have just answered.
 
-    A client that uses all brokers could wait for one that hangs.
+    A client that uses all brokers could wait for a broker that hangs.
     """
     listener, client = next(iter(cluster.clients.items()))
     places = {one: state.brokers[one].get(listener) for one, state in seen.items() if one in state.brokers}

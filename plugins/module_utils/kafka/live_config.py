@@ -72,7 +72,7 @@ class Owed:
 
 @dataclass(frozen=True)
 class Update:
-    """The changes of one broker's dynamic settings that make its process match its file."""
+    """The changes of one broker's dynamic settings after which its process uses the values of its file."""
 
     waves: Sequence[Mapping[str, str | None]]
     """Written one after the other; None removes a setting."""

@@ -179,7 +179,7 @@ def undeletable(name: str, metadata: Metadata) -> str:
 def recreate(options: Options, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
     """Delete a topic and create it again on the same brokers, with the same settings; ACLs stay.
 
-    Each replica has to be in sync: Kafka would delete the other replicas and then wait for one that is out of sync.
+    Each replica has to be in sync: otherwise Kafka deletes the other replicas, and waits for the replica out of sync.
     Raises Refused before anything is changed, AdminError if the request failed and nothing was changed, and Unfinished
     if the topic was not created again.
     """

@@ -21,7 +21,7 @@ FUTURE = re.compile(r"(.+)-(\d+)\.[0-9a-z]+-future")
 
 
 def foreign(names: Iterable[str]) -> list[str]:
-    """Return those of the file names in a log dir that no broker creates."""
+    """Return the names in a log dir that no broker gives to a file or folder; `names` are all names in the log dir."""
     return [name for name in names if not KAFKA_FILES.fullmatch(name)]
 
 

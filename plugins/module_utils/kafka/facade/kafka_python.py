@@ -192,7 +192,7 @@ def failed_dirs(properties: Mapping[str, Any], place: str, broker: int) -> list[
 def error_text(entry: Any) -> str:
     """Return the error of an answer of kafka-python, or of an entry in an answer, as `TEXT (NAME)`.
 
-    The text is an Unsure if the request may have been carried out.
+    If the request may have been carried out, the text is an Unsure (a kind of str).
     """
     from kafka.errors import for_code
 

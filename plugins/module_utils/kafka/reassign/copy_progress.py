@@ -37,7 +37,7 @@ class Copy:
 
     @property
     def name(self) -> str:
-        """Return the partition as topic-number, as orders-0."""
+        """Return the partition as TOPIC-NUMBER, as `orders-0`."""
         return f"{self.place[0]}-{self.place[1]}"
 
     def __str__(self) -> str:
