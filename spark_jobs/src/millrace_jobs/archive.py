@@ -57,7 +57,7 @@ class Archive:
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
 
     def check(self, rows: DataFrame) -> None:
-        """Check that `rows` can be stored, and that the directory fits the checkpoint and the current topics.
+        """Check that `rows` can be stored, and that the archive matches the checkpoint and the ids of the topics.
 
         Files that a killed batch left are removed.
 

@@ -20,10 +20,11 @@ _FILE = "began-with"
 
 
 def check(config: Config, checkpoint: str, query: str) -> None:
-    """Check that the query may continue with its checkpoint; store the topic ids and parameters in the checkpoint.
+    """Check that a query may continue with its checkpoint; store the topic ids and parameters in the checkpoint.
 
-    Topic ids must be those with which the checkpoint began; in a job with state, parameters must be those too. A value
-    that the checkpoint does not contain, as after an older release, is not checked. `query` is the name in messages.
+    The topic ids must equal the ids that the checkpoint contains. If the job has state, its parameters must equal the
+    parameters in the checkpoint. A value that the checkpoint does not contain, as after an older release, is not
+    checked. Messages contain `query`, the name of the query.
 
     Raises:
         JobError: a topic was deleted and recreated, or a parameter of a job with state has changed.

@@ -144,7 +144,7 @@ def duration(key: str, value: object) -> Iterator[str]:
 
 
 def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
-    """Return a check that a value is a whole number from `minimum` to `maximum`.
+    """Return a function that checks that a value is a whole number from `minimum` to `maximum`.
 
     The default of `maximum` is the largest int of Java.
     """
@@ -161,7 +161,7 @@ def at_least(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, object], 
 
 
 def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
-    """Return a check that the value is one of the texts `known`."""
+    """Return a function that checks that a value is one of the texts `known`."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if value not in known:

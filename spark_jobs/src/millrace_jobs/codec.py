@@ -42,13 +42,15 @@ def as_headers(column: Column) -> Column:
 
 
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
-    """Return the records as rows with `record` and the columns of the contract.
+    """Return the records as rows with the column `record` and the columns of the contract.
 
     Codec bytes: the records unchanged.
     Codec text: the value as UTF-8 text; null if the record has no value.
-    Codec json: the columns of the JSON object, and `reason`: null if the record fits, otherwise the first that applies
-    of null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a required
-    column missing, the character NUL), trailing (text after the object), key_mismatch, the names of the `checks`.
+    Codec json: the columns of the JSON object, and `reason`. It is null if the record fits the contract; otherwise it
+    is
+    the first that applies of: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a
+    wrong type, a required column missing, the character NUL), trailing (text after the object), key_mismatch, the name
+    of an entry of `contract.checks` that is not true.
     """
     if contract.codec == "bytes":
         return records
@@ -121,8 +123,8 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
     """Return records and dead letters as one DataFrame whose column `topic` names the topic of each row.
 
-    `topic` is the topic of `records`; None gives null. `dead` is a list of (DataFrame of dead letters, name of their
-    topic).
+    `topic` is the topic to which `records` are written; None gives null in the column. `dead` is a list of pairs: a
+    DataFrame of dead letters, and the name of the topic to which they are written.
     """
     headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
     all_records = records.select(

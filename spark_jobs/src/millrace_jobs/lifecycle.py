@@ -168,8 +168,8 @@ def _last_trigger(query: StreamingQuery) -> str | None:
 class _ProgressReader(JStreamingQueryListener):
     """Reads the progress of a batch from the JVM as one JSON text, as PySpark's `lastProgress` does.
 
-    PySpark's own listener requests each field from the JVM. Reading a map among the fields ends with a Java exception,
-    and PySpark makes the JVM search all jars for its name: some hundred times and 0.1 CPU seconds per batch.
+    PySpark's own listener requests each field from the JVM separately, which costs 0.1 CPU seconds per batch: some
+    hundred Java exceptions, and for the name of each exception PySpark makes the JVM search all jars.
     """
 
     def onQueryProgress(self, jevent: Any) -> None:
@@ -205,15 +205,16 @@ class BatchLog(StreamingQueryListener):
     def add_queries(self, running: Sequence[Running]) -> None:
         """Add queries whose dead letters are logged.
 
-        If queries with the same names ran before, as before an outage, the numbers are added.
+        If queries with the same names ran before, as before an outage, the log shows the sum of the old and new
+        numbers.
         """
         for run in running:
             self._dead.setdefault(run.query.name, []).append(run.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log a batch that read rows, and pass its offsets on.
+        """Log the batch if it read rows; pass its offsets to the consumer group, if there is a group.
 
-        The line has the batch number, rows and seconds as text, then as JSON these values and the counters of the
+        The line has the batch number, rows and seconds as text, then as JSON the same values and the counters of the
         query.
         """
         progress = event.progress

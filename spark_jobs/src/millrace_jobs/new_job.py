@@ -81,7 +81,7 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def new_job(name: str, repository: Path) -> list[Path]:
-    """Create the module and the test of the new job `name` below the folder `repository`; return both paths.
+    """Create the module and the test of the new job `name` below the folder `repository`; return the two paths.
 
     Raises:
         JobError: the name is invalid or taken, or `repository` is not the top folder of a checkout.

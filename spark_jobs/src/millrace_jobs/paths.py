@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists; raise if that cannot be found out.
+    """Tell whether a path exists; raise OSError if the file system does not let this process look.
 
-    From Python 3.14 on, Path.exists also returns False if the permission to look is missing.
+    Path.exists is not used because it returns False in that case from Python 3.14 on.
 
     Raises:
         OSError: the path cannot be examined, for example because a permission is missing.

@@ -189,7 +189,7 @@ def finish(config: Config) -> None:
 
 
 def _resolved_checkpoint(config: Config) -> Path:
-    """Return the path of the checkpoint with links resolved: the new one must be on the same file system.
+    """Return the path of the checkpoint with links resolved, so that a path beside it is on the same file system.
 
     Raises:
         JobError: the process runs as root, and a link in the path belongs to a user who could redirect it.
@@ -245,9 +245,10 @@ def _replace_checkpoint(new: Path, checkpoint: Path) -> Path | None:
 
 
 def _create_checkpoint(config: Config, moves_by_input: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
-    """Create in the folder `part` a checkpoint that starts at the moves.
+    """Create in the folder `part` a checkpoint that starts at the offsets of the moves.
 
-    Its owner is the owner of the old checkpoint, or of the folder that will contain it; root may run this command.
+    All its files get the owner of the existing checkpoint, or of the folder above if there is none, because root may
+    run this command.
     """
     part.mkdir(parents=True)
     for folder in checkpoints(config):

@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS job_migrations (
 
 @dataclass(frozen=True)
 class Migration:
-    """One version of the tables of a read model: `model` is its name, `sql` changes the version before to this."""
+    """One version of the tables of the read model `model`; `sql` updates the tables from the version before."""
 
     model: str
     version: int
