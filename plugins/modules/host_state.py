@@ -103,7 +103,7 @@ options:
     default: []
     suboptions:
       path: {type: str, required: true, description: The link.}
-      target: {type: str, required: true, description: Its target, which need not exist.}
+      target: {type: str, required: true, description: "Its target, which need not exist."}
   sysctl:
     description: Kernel settings that must hold now (a file under /etc/sysctl.d makes them survive a reboot).
     type: dict

@@ -106,7 +106,7 @@ LOCK_FOLDER_FILES = LOCK_FOLDER.variant(
 )
 RUN_LOCKED = ProblemKind(
     "RUN_LOCKED",
-    "another run changes {host}, and two at once could restart two brokers ({run})",
+    "another run changes {host} ({run}): two runs at once could restart two brokers",
     "wait until that run has ended, or end it there. No file has to be removed",
 )
 

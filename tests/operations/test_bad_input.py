@@ -11,12 +11,12 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
         [
             "KAFKA_ID_CHANGED dc1-kafka3/kafka_broker_id = 7",
             "/data/kafka1/meta.properties has broker.id=3",
-            "declare 3 again",
+            "set kafka_broker_id to 3 again",
         ],
     ),
     "ZooKeeper id other than the disk's": (
         ("zookeeper_id: 3", "zookeeper_id: 9"),
-        ["ZOOKEEPER_ID_CHANGED dc1-zk3/zookeeper_id = 9", "/myid says 3"],
+        ["ZOOKEEPER_ID_CHANGED dc1-zk3/zookeeper_id = 9", "/myid contains 3"],
     ),
     "address not on the host": (
         (r"(dc1-kafka2: .*replication_address: [\d.]+\.)22", r"\g<1>99"),

@@ -32,7 +32,7 @@ def test_a_server_that_cannot_join_any_more(operator: Operator) -> None:
     servers = operator.inventory.hosts("zookeeper")
     wrong = operator.play("zookeeper", "-e", json.dumps({**WRONG_QUORUM, "zookeeper_restart_timeout": 40}))
     assert wrong.code != 0
-    assert "not whole after 40 s" in wrong.output
+    assert "not healthy after 40 s" in wrong.output
     sick = [host for host, said in lab.zookeeper().items() if "Mode" not in said]
     assert len(sick) == 1 and lab.zookeeper_leader() in servers
     before = operator.processes()

@@ -91,7 +91,7 @@ def test_what_an_interrupted_run_has_not_told_is_found(operator: Operator, lab: 
     said = changed(inventory, 12)
     another = 22 * "A"
     cut = play(operator, *said, "-e", f"kafka_cluster_id={another}")
-    assert cut.code != 0 and f"kafka_cluster_id says {another}" in words(cut), cut.output[-3000:]
+    assert cut.code != 0 and f"kafka_cluster_id is {another}" in words(cut), cut.output[-3000:]
     assert in_force(lab) == before and any(on_disk(inventory))
     page = operator.play("check")
     assert page.code != 0

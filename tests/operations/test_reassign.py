@@ -137,7 +137,7 @@ def test_a_throttle_that_was_left_is_named(operator: Operator) -> None:
     finally:
         tell(AlterConfigOpType.DELETE)
     assert run.code != 0
-    assert f"broker {broker} limits replication to 1000000 bytes a second though nothing is moved" in run.output
+    assert f"broker {broker} throttles replication to 1000000 bytes a second, but no reassignment runs" in run.output
 
 
 @pytest.mark.campaign

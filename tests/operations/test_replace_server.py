@@ -47,7 +47,7 @@ def test_a_server_with_empty_disks(operator: Operator, lab: Lab) -> None:
     finally:
         inventory.run(other, "systemctl start zookeeper")
     said = " ".join(refused.output.split())
-    assert refused.code != 0 and "A server that begins with nothing would make a quorum" in said, refused.output[-3000:]
+    assert refused.code != 0 and "An empty server would form a quorum" in said, refused.output[-3000:]
     assert inventory.run(host, f"ls -A $({DISKS})").count("version-2") == 0
     until("two of them serve", lambda: "leader" in [said.get("Mode") for said in lab.zookeeper().values()], 60)
     until_none("brokers are whole", lab.broker_problems, 120)

@@ -45,7 +45,7 @@ def test_what_the_gate_says(operator: Operator) -> None:
     finally:
         lab.delete_topic(topic)
     assert alone.code != 0
-    assert f"topic {topic}: of 1 replicas 0 would be left" in said(alone), alone.output[-3000:]
+    assert f"topic {topic}: 0 of 1 replicas would remain" in said(alone), alone.output[-3000:]
     assert f"kafka_restart_accepts: [{topic}]" in said(alone)
     assert operator.processes() == before
     lab.create_topic(topic)

@@ -38,7 +38,7 @@ def test_a_folder_without_jars_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         [MILLRACE, "class-data", "--jars", str(tmp_path)], env=dict(os.environ), capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr.partition(";")[0]) == (1, f"jars_directory: {tmp_path} holds no *.jar")
+    assert (done.returncode, done.stderr.partition(";")[0]) == (1, f"jars_directory: {tmp_path} contains no *.jar")
 
 
 def test_the_classes_of_a_jar(tmp_path: Path) -> None:

@@ -169,6 +169,6 @@ def test_an_event_that_is_refused_is_named(broker: Broker) -> None:
     """By what the broker said of the first; those are refused by the client itself whose topic it knows by then."""
     config = parse("generate_orders", {"kafka": {"bootstrap.servers": broker.servers}, "output_topic": "later"})
     outputs = {name: Topic("no name of a topic", end.client) for name, end in config.outputs.items()}
-    refused = "topic no name of a topic: an event was refused, .*: .*(Invalid|Unknown) topic; create the topic"
+    refused = "topic no name of a topic: an event was refused .*: .*(Invalid|Unknown) topic; create the topic"
     with pytest.raises(JobError, match=refused):
         loop(config.parameters, outputs, threading.Event())  # type: ignore[arg-type]

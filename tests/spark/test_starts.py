@@ -125,5 +125,5 @@ def test_a_checkpoint_keeps_the_isolation_that_it_began_with(
     run(spark, "relay", relaying(broker, topics, tmp_path))
     producer.abort_transaction(60)
     assert sent(broker, topics[1]) == ["a", "b", "c", "open", "e"]
-    with pytest.raises(JobError, match=r"began to read .* with read_uncommitted, and read_committed"):
+    with pytest.raises(JobError, match=r"began to read .* with read_uncommitted; read_committed"):
         run(spark, "relay", relaying(broker, topics, tmp_path, input_isolation="read_committed"))

@@ -84,9 +84,10 @@ def test_a_second_run_is_told_who_is_there(tmp_path: Path) -> None:
     with another(tmp_path, HOSTS["dc1-kafka1"]) as run:
         text = said(tmp_path)
     assert re.fullmatch(
-        r"RUN_LOCKED the whole inventory: another run changes dc1-kafka1, and two at once could restart two brokers "
-        rf"\(\S.* on control node {platform.node()} since 20\d\d-\S+ \S+, pid {run.pid}: -c .*-e \.\.\.\); "
-        "wait until that run has ended, or end it there. No file has to be removed",
+        r"RUN_LOCKED the whole inventory: another run changes dc1-kafka1 "
+        rf"\(\S.* on control node {platform.node()} since 20\d\d-\S+ \S+, pid {run.pid}: -c .*-e \.\.\.\): "
+        "two runs at once could restart two brokers; wait until that run has ended, or end it there. "
+        "No file has to be removed",
         text,
         re.DOTALL,
     ), text

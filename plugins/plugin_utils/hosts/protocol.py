@@ -89,7 +89,7 @@ PROTOCOL_TOO_NEW = ProblemKind(
 )
 PROTOCOL_WITH_BINARIES = ProblemKind(
     "PROTOCOL_WITH_BINARIES",
-    "{other} still runs {running}, and this run would upgrade it to {version} too",
+    "this run would raise the protocol, and also upgrade {other} from {running} to {version}",
     'keep "{protocol}" in kafka_config until all brokers run {declared}, then remove it in a separate run',
 )
 PROTOCOL_WITH_BINARIES_EXCLUDED = PROTOCOL_WITH_BINARIES.variant(

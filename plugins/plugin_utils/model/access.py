@@ -237,7 +237,7 @@ def _effect(acl: Mapping[str, Any]) -> tuple[str, str]:
 ACL_DUPLICATE = ProblemKind("ACL_DUPLICATE", "declared twice", "keep one of the two")
 ACL_CONTRADICTION = ProblemKind(
     "ACL_CONTRADICTION",
-    "declared both {effect} and {other_effect}",
+    "declared twice, once as {effect} and once as {other_effect}",
     "keep one of the two",
 )
 ACL_CONTRADICTION_GRANT = ACL_CONTRADICTION.variant(

@@ -34,8 +34,8 @@ IN_FILE = "set it in kafka_config, which brokers read when they are restarted"
 # Settings that decide which records are lost: the rules on kafka_config know topics and promise, and do not see them.
 BROKER_CONFIG_JUDGED = ProblemKind(
     "BROKER_CONFIG_JUDGED",
-    "decides which records are lost: it is checked in kafka_config only",
-    f"{IN_FILE}, where no dynamic setting overrides it (kafka_broker_config removes one, with allow_data_loss: true)",
+    "this setting decides which records can be lost, and is checked in kafka_config only",
+    f"{IN_FILE}, and remove a dynamic setting that overrides it (kafka_broker_config, allow_data_loss: true)",
 )
 BROKER_CONFIG_JUDGED_NULL = BROKER_CONFIG_JUDGED.variant(
     message="null removes the dynamic setting: the file of the broker would then decide which records are lost"
@@ -57,7 +57,7 @@ BROKER_CONFIG_SECRET = ProblemKind(
 BROKER_CONFIG_STATIC = ProblemKind("BROKER_CONFIG_STATIC", "brokers read it only when they start", IN_FILE)
 BROKER_CONFIG_LISTENER = ProblemKind(
     "BROKER_CONFIG_LISTENER",
-    "belongs to a listener: what other hosts know of the listener would no longer be true",
+    "a setting of one listener: other hosts would still use the listener's settings from kafka_listeners",
     "set it in kafka_listeners or kafka_config",
 )
 # The texts are those of module_utils.kafka.broker_config.dangerous.

@@ -132,7 +132,9 @@ def authorizer(model: Model) -> Iterator[Problem]:
 
 
 REMOTE_STORAGE = ProblemKind(
-    "REMOTE_STORAGE", f"without {MANAGER} no broker would start", "name that class, and its jar"
+    "REMOTE_STORAGE",
+    f"without {MANAGER} no broker would start",
+    "set it to a class, and remote.log.storage.manager.class.path to its jar",
 )
 REMOTE_STORAGE_TOPIC = REMOTE_STORAGE.variant(
     message=f"these brokers do not have {SYSTEM}: true, and reject the topic",

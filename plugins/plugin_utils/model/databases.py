@@ -333,8 +333,8 @@ def jobs(model: Model) -> Iterator[Problem]:
 
 DATABASE_IDLE = ProblemKind(
     "DATABASE_IDLE",
-    "no job uses this database, and it is no replica: database_client leads to the first host of the group",
-    "set host to its address in a job's config.database, or take the host out of the group database",
+    "no job uses this database, and it is no replica: database_client connects to the first host of the group",
+    "set config.database.host of a job to the address of this host, or take the host out of the group database",
     warning=True,
 )
 

@@ -186,7 +186,7 @@ def _even(model: Model) -> Problem:
 
 ZOOKEEPER_RACK_MAJORITY = ProblemKind(
     "ZOOKEEPER_RACK_MAJORITY",
-    "with rack {rack} the quorum is lost, and brokers of the other racks can elect no leader",
+    "if rack {rack} fails, the quorum is lost, and brokers of the other racks can elect no leader",
     "spread the servers so that no rack holds half of them",
     warning=True,
 )

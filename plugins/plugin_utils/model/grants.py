@@ -142,8 +142,8 @@ GRANT_LACKS_SOURCE = GRANT_LACKS.variant(
 )
 GRANT_OWN_ALIAS = ProblemKind(
     "GRANT_OWN_ALIAS",
-    "the datacenter of this cluster: source is the alias of the cluster that is mirrored",
-    "write the alias of the other cluster, or keep it if the other cluster has this alias",
+    "the datacenter of this cluster, but source must be the alias of the cluster from which topics are mirrored",
+    "write the alias of the other cluster, or keep it if that alias is the same",
     warning=True,
 )
 GRANT_EMPTY = ProblemKind(

@@ -189,8 +189,8 @@ ZOOKEEPER_GROUP_EVEN_OBSERVERS = ZOOKEEPER_GROUP_EVEN.variant(
 )
 ZOOKEEPER_GROUP_SIZES = ProblemKind(
     "ZOOKEEPER_GROUP_SIZES",
-    "the smaller datacenter survives fewer failures than the larger",
-    "give both the same number",
+    "the smaller group survives fewer failures than the larger",
+    "give both groups the same number of servers",
 )
 ZOOKEEPER_GROUP_SIZES_OBSERVERS = ZOOKEEPER_GROUP_SIZES.variant(
     message="{observers} {verb} not vote, so {smallest} survives fewer failures than the other datacenter",

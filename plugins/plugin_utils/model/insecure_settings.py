@@ -64,8 +64,8 @@ TOKEN_CLEAR = ProblemKind(
 )
 AUTHORIZER_NONE = ProblemKind(
     "AUTHORIZER_NONE",
-    "ACLs are not evaluated: every user that can log in may do everything",
-    "remove it (the role sets it)",
+    "ACLs are not evaluated, so every user that can log in may do everything",
+    "delete this key: the role sets the authorizer",
 )
 EVERYONE_ALLOWED = ProblemKind(
     "EVERYONE_ALLOWED", "every user may do everything with resources that no ACL names", "remove it, and write ACLs"
@@ -73,7 +73,7 @@ EVERYONE_ALLOWED = ProblemKind(
 ZNODES_OPEN = ProblemKind(
     "ZNODES_OPEN",
     "every client of ZooKeeper may change Kafka's znodes, ACLs and passwords among them",
-    "remove it (the role sets it)",
+    "delete this key: the role sets the authorizer",
 )
 ZNODES_OPEN_SKIPPED = ZNODES_OPEN.variant(
     message="ACLs of znodes are not evaluated: any client may change all", advice="remove it"

@@ -95,8 +95,8 @@ USER_RESERVED = ProblemKind(
 )
 SUPER_USER_APPLICATION = ProblemKind(
     "SUPER_USER_APPLICATION",
-    "a user that logs in with a password, which then gives all permissions",
-    "remove it and write ACLs, or use another name for the user",
+    "the user of an application: its password would give all permissions",
+    "remove it and write ACLs, or name a separate user as super user",
 )
 SUPER_USER_APPLICATION_ACLS = SUPER_USER_APPLICATION.variant(
     message="ACLs restrict it, but a super user has all permissions", advice="remove it, or remove its ACLs"
@@ -170,7 +170,7 @@ def _is_guessable(name: str, password: str) -> bool:
 
 USER_LOGIN = ProblemKind(
     "USER_LOGIN",
-    "this listener asks for no password, so every password of {users} would seem to be right",
+    "this listener checks no passwords, so a wrong password of {users} would go unnoticed",
     "use a SASL listener, or set verify: generation for each user",
 )
 

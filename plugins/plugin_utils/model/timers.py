@@ -17,7 +17,7 @@ TIMER = "rebalance_timer"
 TIMER_NOWHERE = ProblemKind(
     "TIMER_NOWHERE",
     "no host is in the group admin, so no host has the timer",
-    "put a host that may connect to brokers into the group (docs/control_node.md), or remove it",
+    "put a host that may connect to brokers into the group admin (docs/control_node.md), or remove rebalance_timer",
 )
 TIMER_NOWHERE_FIRST = TIMER_NOWHERE.variant(
     message="not set for {admin}, the first host of the group admin, which alone has the timer",

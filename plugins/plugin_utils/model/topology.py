@@ -124,8 +124,8 @@ RACK_MISSING = ProblemKind(
 )
 RACK_ODD = ProblemKind(
     "RACK_ODD",
-    "the other brokers of {datacenter} have it as their rack, and this broker would be alone in its rack",
-    "remove it, or write {datacenter}",
+    "the other brokers of datacenter {datacenter} have the rack {datacenter}: this broker would be alone in its rack",
+    "remove the rack, or set it to {datacenter}",
 )
 RACK_SINGLE = ProblemKind(
     "RACK_SINGLE",

@@ -35,7 +35,7 @@ VARIABLE_SUSPECT_DICT = VARIABLE_SUSPECT.variant(
 
 BOOLEAN_TEXT = ProblemKind(
     "BOOLEAN_TEXT",
-    "a text, but {variable_of_site} treats any text as true: it does not use `{switch} | bool`",
+    "a text, not a boolean: {variable_of_site} uses {switch} without `| bool`, so any text counts as true",
     "write it without quotes",
 )
 

@@ -20,7 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "REMOTE_STORAGE",
         f"{BROKERS}/kafka_config[remote.log.storage.system.enable]",
-        "name that class",
+        "set it to a class",
         variables=config("remote.log.storage.system.enable", True),
     ),
     Mistake(

@@ -160,7 +160,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_ODD",
         "dc1-kafka2/kafka_rack",
-        "write dc1",
+        "set it to dc1",
         inventory="stretch2",
         variables={"dc1-kafka2": {"kafka_rack": "dc-1"}},
     ),

@@ -41,7 +41,7 @@ MISTAKES: tuple[Mistake, ...] = (
     weak(
         "TLS_OLD", "listener.name.client.ssl.enabled.protocols", ["TLSv1.2", "TLSv1.1"], "use only TLSv1.2 and TLSv1.3"
     ),
-    weak("AUTHORIZER_NONE", "authorizer.class.name", None, "remove it"),
+    weak("AUTHORIZER_NONE", "authorizer.class.name", None, "delete this key"),
     weak("EVERYONE_ALLOWED", "allow.everyone.if.no.acl.found", True, "write ACLs"),
     Mistake(
         "CLIENT_AUTH_NONE",
