@@ -67,6 +67,8 @@ class Operator:
 
     inventory: Inventory
     folder: Path
+    callbacks: tuple[str, ...] = ("millrace.kafka.host_tasks",)
+    """In place of those of ansible.cfg."""
 
     def play(self, playbook: str, *options: str, inventory: Path | None = None) -> Run:
         """Run a playbook to its end."""
@@ -80,8 +82,7 @@ class Operator:
     def begin(self, playbook: str, *options: str, inventory: Path | None = None) -> subprocess.Popen[str]:
         """Start a playbook in a process group of its own."""
         callback = {
-            # This replaces the list in ansible.cfg.
-            "ANSIBLE_CALLBACKS_ENABLED": "millrace.kafka.closing_line,millrace.kafka.host_tasks",
+            "ANSIBLE_CALLBACKS_ENABLED": ",".join(self.callbacks),
             "MILLRACE_HOST_TASKS": str(self.folder / "host-tasks.json"),
         }
         return subprocess.Popen(

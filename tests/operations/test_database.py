@@ -4,6 +4,7 @@ Check mode says which before.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,8 +22,9 @@ def seen(operator: Operator, *names: str) -> list[str]:
 
 def play(operator: Operator, *options: str, **config: object) -> str:
     """Run the layer with settings, to its end; return what it did, in its last line."""
-    told = json.dumps({"postgresql_config": {"shared_buffers": "32MB", "max_wal_size": "128MB", **config}})
-    run = operator.play("database", "-e", told, *options)
+    settings = json.dumps({"postgresql_config": {"shared_buffers": "32MB", "max_wal_size": "128MB", **config}})
+    with_last_line = replace(operator, callbacks=(*operator.callbacks, "millrace.kafka.closing_line"))
+    run = with_last_line.play("database", "-e", settings, *options)
     assert run.code == 0, run.output[-3000:]
     return next(line for line in run.output.splitlines()[::-1] if line.startswith("millrace: "))
 
