@@ -192,6 +192,9 @@ def reasons(path: str) -> Iterator[tuple[str, int, str]]:
             for glob in globs:
                 name = re.compile(rf"tests/{re.escape(match.expand(glob)).replace(chr(92) + '*', '.*')}\.py")
                 yield from ((test, 1, "listed for") for test in test_files() if name.fullmatch(test))
+    if plugin := re.fullmatch(r"plugins/(?:filter|action|lookup|modules)/(\w+)\.\w+", path):
+        for test in rendering(plugin[1]):
+            yield test, 1, "renders roles that use"
     file = Path(path)
     named = re.compile(rf"(?<![\w.-]){re.escape(file.name)}(?![\w-])|[\"'/]{re.escape(file.stem)}[\"']")
     for test in test_files():
@@ -201,6 +204,22 @@ def reasons(path: str) -> Iterator[tuple[str, int, str]]:
             yield test, 2, "imports, through others,"
         elif file.name not in COMMON and file.stem in text_of(test) and named.search(text_of(test)):
             yield test, 1, "names"
+
+
+def rendering(plugin: str) -> Iterator[str]:
+    """Yield the render tests of roles that name a plugin, or a filter that the plugin's file defines."""
+    file = ROOT / "plugins" / "filter" / f"{plugin}.py"
+    names = {plugin, *(re.findall(r"^def (\w+)", file.read_text(), re.MULTILINE) if file.is_file() else ())}
+    for role in sorted((ROOT / "roles").iterdir()):
+        used = {name for text in role_texts(role) for name in re.findall(r"millrace\.kafka\.(\w+)", text)}
+        if used & names:
+            yield from (test for test in test_files() if test.startswith(f"tests/render/test_{role.name}"))
+
+
+@cache
+def role_texts(role: Path) -> tuple[str, ...]:
+    """Return the texts of a role's files."""
+    return tuple(file.read_text(errors="replace") for file in sorted(role.rglob("*")) if file.is_file())
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ import pytest
         ("roles/kafka/files/hand_over.py", "unit/test_hand_over"),
         ("roles/base/tasks/main.yml", "render/test_base"),
         ("functions/zookeeper.yml", "render/test_zookeeper"),
+        ("plugins/filter/properties.py", "render/test_zookeeper"),
+        ("plugins/action/certificates.py", "render/test_pki"),
         ("playbooks/restart.yml", "render/test_restart"),
         ("spark_jobs/src/millrace_jobs/jobs/relay.py", "spark/test_relay"),
         ("docs/errors.md", "model/test_mistakes"),
