@@ -393,7 +393,8 @@ sweep
 python tests/costs.py pace $LOGS/pace </dev/null >/dev/null 2>&1 3>&- 4>&- &
 pace=$!
 # Control groups for the containers of each lane: where podman makes them as root and by itself, they can be counted.
-if [ -n "$labs" ] && [ "$(id -u)" = 0 ] && [ "$(podman info -f '{{.Host.CgroupManager}}' 2>/dev/null)" = cgroupfs ]; then
+if [ -n "$labs" ] && [ "$(id -u)" = 0 ] &&
+  [ "$(podman info -f '{{.Host.CgroupManager}}' 2>/dev/null)" = cgroupfs ]; then
   CONTAINERS=/millrace-labs-$$
 fi
 if [ "$*" = all ]; then
