@@ -1,4 +1,4 @@
-"""What functions/*.yml may say, and what is said of one that is wrong; which role has an input."""
+"""Which keys functions/*.yml may have, the messages for wrong ones, and which role an input belongs to."""
 
 from pathlib import Path
 

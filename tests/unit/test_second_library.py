@@ -54,9 +54,9 @@ def test_a_request_with_a_wrong_field_is_named(cluster: FakeCluster) -> None:
         for request in wrong:
             with pytest.raises(
                 AdminError, match=f"^{type(request).__name__}: kafka-python cannot write the request, or "
-            ) as said:
+            ) as raised:
                 library.ask(request, ASK, 1)
-            assert said.value.unsure and cluster.written == []
+            assert raised.value.unsure and cluster.written == []
 
 
 def test_no_answer_is_said_alike_by_whoever_counted_faster() -> None:

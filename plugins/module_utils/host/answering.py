@@ -7,7 +7,7 @@ import ssl
 import struct
 
 PATIENCE = 1.0  # seconds for each step of a connection
-_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)  # version 0, of nobody
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)  # version 0, without a client id
 QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
 """A request that a broker answers on any listener, without a login."""
 

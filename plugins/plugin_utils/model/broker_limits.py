@@ -17,7 +17,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # Kafka reads any number below 0 as "unlimited" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
 UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes")
 SPANS = ("log.retention.ms", "log.roll.ms", "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms")
-TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")  # durations of which nobody needs below a second
+# Durations that make no sense below one second.
+TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")
 MESSAGE = "message.max.bytes"
 SEGMENT, REQUEST = "log.segment.bytes", "socket.request.max.bytes"
 # Defaults of the largest batch, and of the properties that have to hold it.

@@ -33,7 +33,7 @@ STATE_TOPIC = re.compile(
 POLICY, UNCLEAN = "cleanup.policy", "unclean.leader.election.enable"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 DURATIONS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
-# Durations of which nobody needs less than a second.
+# Durations that make no sense below one second.
 TINY = ("retention.ms", "local.retention.ms", "segment.ms")
 # Properties that need remote storage, and the smallest index that does not end segments before they are full.
 REMOTE, LOCAL = "remote.storage.enable", ("local.retention.ms", "local.retention.bytes")
