@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 PHRASES = {
     r"told": "reports, sets or passes; or name who reads it",
     r"said|says?": "sets, reports, prints, requires, means",
-    r"whom|of whom": "name the thing again",
+    r"whom": "name the thing again",
     r"nobody": "no host, no user, no process: name it",
     r"anew": "again; recreates, regenerates",
     r"go(?:es)? before": "overrides; or: is restarted first",
@@ -104,10 +104,17 @@ def of_python(file: str) -> Iterator[Text]:
                 yield Text(file, node.body[0].lineno, without_code(text), "docstring")
         elif isinstance(node, ast.Call) and called(node) in ("ProblemKind", "variant"):
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield Text(file, argument.lineno, without_code(argument.value), "message")
+                if words := literal(argument):
+                    yield Text(file, argument.lineno, without_code(words), "message")
         elif isinstance(node, ast.Assign) and documents(node.targets[0]) and isinstance(node.value, ast.Constant):
             yield from descriptions(file, node.lineno, yaml.safe_load(str(node.value.value)))
+
+
+def literal(argument: ast.expr) -> str:
+    """Return the text of a string or an f-string, with `code` for each computed part; '' for anything else."""
+    if isinstance(argument, ast.JoinedStr):
+        return "".join(literal(part) or "`code`" for part in argument.values)
+    return argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else ""
 
 
 def documents(target: ast.expr) -> bool:
@@ -116,16 +123,13 @@ def documents(target: ast.expr) -> bool:
 
 
 def called(node: ast.Call) -> str:
-    """Return the name of what is called."""
-    function = node.func
-    return (
-        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    )
+    """Return the name of what is called, without what is before its last dot."""
+    return ast.unparse(node.func).rpartition(".")[2]
 
 
 def without_code(text: str) -> str:
-    """Return a text without what is between backticks, in C(), V(), RV(), or between braces of a template."""
-    return re.sub(r"``[^`]*``|`[^`]*`|\b[A-Z]{1,2}\([^)]*\)|\{[^}]*\}", "`code`", text)
+    """Return a text on one line, without what is between backticks, in C(), V(), RV(), or braces of a template."""
+    return " ".join(re.sub(r"``[^`]*``|`[^`]*`|\b[A-Z]{1,2}\([^)]*\)|\{[^}]*\}", "`code`", text).split())
 
 
 def descriptions(file: str, line: int, page: Any) -> Iterator[Text]:

@@ -60,6 +60,16 @@ def test_docstrings_messages_and_pages_of_modules_are_read(tmp_path: Path, monke
     (tmp_path / "module.py").write_text(
         '"""Says it."""\nDOCUMENTATION = """\ndescription: [Told anew.]\n"""\n'
         'KIND = ProblemKind("CODE", "the host lacks {java}", "leave it out")\n'
+        'CASE = KIND.variant(message=f"{KIND.message}, which is owed")\n'
+        'def broken(): """Return what\\ngoes\\nbefore."""\n'
     )
     found = list(plain_words.findings(list(plain_words.of_python("module.py"))))
-    assert sorted(line.split('"')[1] for line in found) == ["Says", "Told", "anew", "lacks", "leave it out"]
+    assert sorted(line.split('"')[1] for line in found) == [
+        "Says",
+        "Told",
+        "anew",
+        "goes before",
+        "is owed",
+        "lacks",
+        "leave it out",
+    ]
