@@ -51,7 +51,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"plugins/definitions/.*", ("unit/test_definitions*", "model/test_fitting*", "model/test_mistakes", *DOCS)),
     (r"plugins/(?:modules|filter|action|lookup|callback|doc_fragments)/.*", ("unit/test_plugin_docs",)),
     (r"plugins/plugin_utils/(?:problems|preflight/\w+|model/\w+|hosts/\w+)\.py", ("model/test_mistakes",)),
-    (r"spark_jobs/src/.*/migrations/.*", ("spark/test_read_model*", "spark/test_migrations*", "spark/test_schema*")),
+    (r"spark_jobs/src/.*/migrations/.*", ("spark/test_read_model*", "spark/test_migration*")),
     (r"tests/budget\.json", ("unit/test_costs",)),
     (r"(?:docs/.*|.*\.md)", DOCS),
     (r"inventories/.*", ("model/test_mistakes", "render/test_layouts", "render/test_base")),
@@ -74,14 +74,13 @@ def changed_files(base: str) -> list[str]:
             sys.exit(f"make quick: {' and '.join(mains)}: name the one to compare with, as BASE={mains[0]}")
         if not mains:
             print(
-                "no remote has a branch main, so this looks at uncommitted changes alone (BASE=<commit> changes that)"
+                "no remote has a branch main: only uncommitted changes are looked at, or name a start as BASE=<commit>"
             )
         base = mains[0] if mains else "HEAD"
     fork = git("merge-base", "HEAD", base).strip()
-    names = git("diff", "--name-only", "--no-renames", fork).split("\n") + git(
-        "ls-files", "--others", "--exclude-standard"
-    ).split("\n")
-    return sorted({name for name in names if name})
+    different = git("diff", "--name-only", "--no-renames", fork).split("\n")
+    untracked = git("ls-files", "--others", "--exclude-standard").split("\n")
+    return sorted({name for name in (*different, *untracked) if name})
 
 
 def known(commit: str) -> bool:

@@ -79,9 +79,7 @@ def main(words: list[str]) -> int:
         print("landed.json names this commit already")
         return 0
     if git("for-each-ref", "refs/remotes") and not git("branch", "--remotes", "--contains", "HEAD"):
-        print(
-            "make landed: no remote branch contains this commit, so it has not landed: type it first", file=sys.stderr
-        )
+        print("make landed: this commit has not landed, no remote branch contains it", file=sys.stderr)
         return 1
     FILE.write_text(json.dumps(landed(record), indent=2) + "\n")
     print(f"{FILE.relative_to(ROOT)}: landing {landed(record)['landings']}; commit it with your change")

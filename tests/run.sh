@@ -305,12 +305,13 @@ empty() {
   done
 }
 
-# Removes control groups of runs that were killed with -9: their process is gone.
+# Removes control groups of runs that were killed with -9: their process is gone. Those that hold something stay.
 sweep() {
   local group owner
-  for group in /sys/fs/cgroup/cpu/millrace-tests-* /sys/fs/cgroup/cpuacct/millrace-lane-*; do
+  for group in /sys/fs/cgroup/*/millrace-{tests,lane,labs}-[0-9]*; do
     owner=${group#*/millrace-*-} owner=${owner%%-*}
-    [ ! -d "$group" ] || kill -0 "$owner" 2>/dev/null || rmdir "$group" 2>/dev/null || true
+    [ ! -d "$group" ] || kill -0 "$owner" 2>/dev/null ||
+      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
   done
 }
 

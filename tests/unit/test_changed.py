@@ -1,5 +1,6 @@
 """Which tests a change touches, and which of them fit into the time."""
 
+import fnmatch
 import subprocess
 from pathlib import Path
 
@@ -31,6 +32,13 @@ import pytest
 def test_a_change_touches_its_tests(path: str, test: str) -> None:
     assert (changed.ROOT / path).exists()
     assert f"tests/{test}.py" in changed.touched([path])
+
+
+def test_each_name_of_the_table_is_that_of_a_test() -> None:
+    """Names with a part of the changed path in them are not looked at."""
+    names = {glob for _, globs in changed.TABLE for glob in globs if "\\" not in glob}
+    tests = [test.removeprefix("tests/").removesuffix(".py") for test in changed.test_files()]
+    assert sorted(glob for glob in names if not fnmatch.filter(tests, glob)) == []
 
 
 def test_imports_through_other_files_are_followed() -> None:
@@ -139,3 +147,4 @@ def test_each_folder_has_a_command_of_its_own() -> None:
     assert len(commands) == 3
     assert commands[0][0] == "pytest" and {"-n", "tests/unit/test_a.py", "tests/model/test_b.py"} <= set(commands[0])
     assert "-n" not in commands[1] and commands[2][2].endswith("venv-spark/bin/python")
+    assert commands[2][1] == f"PYTHONPATH={changed.ROOT}/spark_jobs/src", "the sources come before the installed wheel"

@@ -141,6 +141,23 @@ def test_a_process_that_nobody_waits_for_is_counted(checkout: Checkout) -> None:
     assert re.search(r"^  render: \d+ s \([1-9]\d* s of CPU\)$", output, re.MULTILINE), output
 
 
+@pytest.mark.skipif(not COUNTS, reason="control groups are made by root, with cgroup v1")
+def test_control_groups_of_killed_runs_are_removed_and_those_of_living_ones_stay(checkout: Checkout) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = [GROUPS / f"millrace-{name}" for name in (f"lane-{ended.pid}-7", f"labs-{ended.pid}/site-7")]
+    lives = GROUPS / f"millrace-lane-{os.getpid()}-7"
+    try:
+        for group in (*left, lives):
+            group.mkdir(parents=True)
+        assert checkout.run("render")[0] == 0
+        assert not left[0].exists() and not left[1].parent.exists() and lives.exists()
+    finally:
+        for group in (*left, left[1].parent, lives):
+            if group.exists():
+                group.rmdir()
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_unit_tests_have_the_machine_to_themselves(checkout: Checkout, status: int) -> None:
     """And the others are run though they fail."""
