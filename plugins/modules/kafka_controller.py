@@ -89,6 +89,7 @@ answer:
 HANDED_OVER = "handed_over"
 NOT_CONTROLLER = "not_controller"
 FAILED = "failed"
+UNKNOWN = "unknown"
 # States of hand_over.py. With any other than the first two, this broker may be the controller when it stops.
 
 
@@ -108,16 +109,19 @@ def main() -> None:
     command = [sys.executable, "-I", "-S", *files, *map(str, module.params["stopped"])]
     try:
         status, out, error = module.run_command(command, handle_exceptions=False)
-        outcome = json.loads(out) if status == 0 else {"message": error.strip().rpartition("\n")[2]}
-        outcome |= {"former": []} if status > 0 else {}  # the script could not even start
+        printed = json.loads(out) if status == 0 else {"message": error.strip().rpartition("\n")[2]}
+        printed |= {"former": [], "state": FAILED} if status > 0 else {}  # the script could not even start
+        if status == 0 and "state" not in printed:
+            printed["message"] = f"{module.params['script']} is of another release: run kafka.yml, which replaces it"
     except (OSError, ValueError) as failed:
-        status, outcome = 1, {"message": str(failed)}
-    outcome["state"] = outcome.get("state", FAILED)
-    answer = outcome.pop("message", "") or f"{module.params['script']} ended with {status}"
-    if outcome["state"] not in (HANDED_OVER, NOT_CONTROLLER):
+        status, printed = 1, {"message": str(failed), "state": FAILED}
+    state = printed.get("state", UNKNOWN)
+    answer = printed.get("message", "") or f"{module.params['script']} ended with {status}"
+    if state not in (HANDED_OVER, NOT_CONTROLLER):
         module.warn(f"this broker may still be the controller when it stops: {answer}")
-    outcome["elected"] = outcome.get("elected", []) if outcome["state"] == HANDED_OVER else []
-    module.exit_json(changed=bool(outcome.get("former")), answer=answer, **outcome)
+    elected = printed.get("elected", []) if state == HANDED_OVER else []
+    former = {"former": printed["former"]} if "former" in printed else {}
+    module.exit_json(changed=bool(printed.get("former")), state=state, answer=answer, elected=elected, **former)
 
 
 if __name__ == "__main__":

@@ -278,7 +278,11 @@ def test_the_module_reports_the_outcome(
     assert not warned
     killed = tmp_path / "killed.py"
     killed.write_text("import os; os.kill(os.getpid(), 9)")
-    assert run(script=str(killed)) == (False, "failed", f"{killed} ended with -9")
+    assert run(script=str(killed)) == (False, "unknown", f"{killed} ended with -9")
+    older = tmp_path / "older.py"
+    older.write_text("""print('{"said": "broker 2 is the controller now", "former": [], "elected": [2]}')""")
+    answer = f"{older} is of another release: run kafka.yml, which replaces it"
+    assert run(script=str(older)) == (False, "unknown", answer) and answer in warned.pop()
     changed, outcome, answer = run(script="/nowhere")
     assert not changed and outcome == "failed" and "No such file" in answer and answer in warned[1]
     del server.znodes["/kafka/brokers/ids/2"]
