@@ -23,8 +23,13 @@ READ_ERRORS = (OSError, http.client.HTTPException)
 class ArchiveError(Exception):
     """Raised if an archive or checksum file is missing or unreadable, or if the checksum differs.
 
-    Its text contains what is wrong and what to do.
+    `message` is what is wrong and `advice` what to do; the text of the error is both.
     """
+
+    def __init__(self, message: str, advice: str = "correct the archive or its checksum") -> None:
+        """Keep both parts."""
+        super().__init__(f"{message}; {advice}")
+        self.message, self.advice = message, advice
 
 
 def cache() -> Path:
@@ -62,7 +67,7 @@ def expected(checksum: str) -> str:
         except READ_ERRORS as error:
             reason = getattr(error, "reason", error.__class__.__name__)
             message = f"checksum file {value}: cannot be read ({reason})"
-            raise ArchiveError(f"{message}; run `make archives`, or set another file") from error
+            raise ArchiveError(message, "run `make archives`, or set another file") from error
         # Apache's own files break the digits into groups and lines, with or without the file's name before a colon.
         value = "".join(re.findall(r"\b[0-9a-fA-F]{8,128}\b", text.split(":", 1)[-1]))[:128]
         if not re.fullmatch(r"[0-9a-fA-F]{128}", value):
@@ -85,7 +90,7 @@ def local(source: str, checksum: str) -> Path:
         path = Path(source)
         if not path.is_file():
             raise ArchiveError(
-                f"{source}: no such file on the control node; run `make archives`, or set a path or URL of your own"
+                f"{source}: no such file on the control node", "run `make archives`, or set a path or URL of your own"
             )
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha512").hexdigest()
@@ -94,7 +99,8 @@ def local(source: str, checksum: str) -> Path:
             path.unlink()
         raise ArchiveError(
             f"{source}: SHA-512 is {digest[:16]}..., but {checksum[:16]}... is declared: the archive is damaged or "
-            "another release; correct the checksum or the archive"
+            "another release",
+            "correct the checksum or the archive",
         )
     return path
 
@@ -111,7 +117,7 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         text = str(error).partition("\n")[0].rstrip(":")
         message = f"{path}: has the declared SHA-512, but cannot be read as an archive ({text})"
-        raise ArchiveError(f"{message}; fetch it again, and copy the checksum from its publisher") from error
+        raise ArchiveError(message, "fetch it again, and copy the checksum from its publisher") from error
 
 
 def fetch(url: str, path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import dangerous
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import below_minimum
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, THREADS, in_ms, synonyms
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config import OF_CLEANER, room_for_cleaners
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
@@ -34,7 +34,7 @@ def live_settings(
             settings[name] = None
             continue
         value = text_of(properties[synonym])
-        if re.fullmatch(FORMS.get(name, r"-?\d+"), value) and not dangerous(name, value):
+        if re.fullmatch(FORMS.get(name, r"-?\d+"), value) and not below_minimum(name, value):
             settings[name] = in_ms(synonym, value)
     return {name: value for name, value in settings.items() if name not in (elsewhere or ())}
 

@@ -52,8 +52,9 @@ def test_a_file_without_a_checksum(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.sha512").write_text(text)
     with pytest.raises(ArchiveError) as error:
         expected(f"sha512:{tmp_path / 'a.sha512'}")
-    assert (
-        str(error.value) == f"checksum = sha512:{tmp_path / 'a.sha512'}: contains no SHA-512 (128 hexadecimal digits)"
+    assert str(error.value) == (
+        f"checksum = sha512:{tmp_path / 'a.sha512'}: contains no SHA-512 (128 hexadecimal digits); "
+        "correct the archive or its checksum"
     )
 
 

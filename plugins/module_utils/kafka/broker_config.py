@@ -126,14 +126,14 @@ def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
     return known.get(name) or known.get(own) or (known.get(own.partition(".")[2]) if own != name else None)
 
 
-def dangerous(name: str, value: Any) -> str:
-    """Return why no cluster can run with a value that Kafka accepts, as 0 for `max.connections`.
+def below_minimum(name: str, value: Any) -> tuple[int, str] | None:
+    """Return (minimum, reason) if no cluster can run with a value that Kafka accepts, as 0 for `max.connections`.
 
-    Return '' if the value is at least the minimum in LEAST, if LEAST has no minimum, or if the value is no number.
+    Return None if the value is at least the minimum in LEAST, if LEAST has no minimum, or if the value is no number.
     """
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
     number = str(value).strip()
-    return f"{why}; set at least {least}" if why and NUMBER.fullmatch(number) and float(number) < least else ""
+    return (least, why) if why and NUMBER.fullmatch(number) and float(number) < least else None
 
 
 def not_a_number(name: str, value: Any) -> str:
@@ -183,8 +183,8 @@ def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_los
             yield f"{name} {json.dumps(value)}: is not a single value; write a string or a number"
         elif why := not_a_number(name, value):
             yield f"{name} {value} {why}"
-        elif why := dangerous(name, value):
-            yield f"{name} {value}: {why}"
+        elif limit := below_minimum(name, value):
+            yield f"{name} {value}: {limit[1]}; set at least {limit[0]}"
         elif name in LOSING and not allow_data_loss:
             yield f"{name} {LOSES}; set it in kafka_config, or {ALLOWED}"
 

@@ -80,10 +80,8 @@ def missing_archives(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> I
                 path = verified.path(source, checksum, probe["archives"].values())
                 if path and name == "kafka_archive" and machine.inputs.get("kafka_zookeeper_keystore"):
                     yield from _client_version(machine, verified.once(zookeeper_client, path))
-            except ArchiveError as error:
-                text, _, advice = str(error).partition("; ")
-                advice = advice or "correct the archive or its checksum"
-                yield machine.report(ARCHIVE, name, error=text, advice=advice)
+            except ArchiveError as fault:
+                yield machine.report(ARCHIVE, name, error=fault.message, advice=fault.advice)
 
 
 ZOOKEEPER_CLIENT = ProblemKind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import LOSING, THROTTLES, dangerous
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import LOSING, THROTTLES, below_minimum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, Finding
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
@@ -60,8 +60,7 @@ BROKER_CONFIG_LISTENER = ProblemKind(
     "a setting of one listener: other hosts would still use the listener's settings from kafka_listeners",
     "set it in kafka_listeners or kafka_config",
 )
-# The texts are those of module_utils.kafka.broker_config.dangerous.
-BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{danger}", "{advice}")
+BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{consequence}", "set at least {minimum}")
 
 
 def known(model: Model) -> Iterator[Problem]:
@@ -100,9 +99,8 @@ def _setting(broker: Broker, definitions: Definitions, variable: str, name: str,
         yield broker.report(BROKER_CONFIG_JUDGED, place, value)
     elif name == "log.cleaner.threads" and whole(number) == 0:
         yield broker.report(BROKER_CONFIG_VALUE_THREADS, place, value)
-    elif danger := dangerous(name, number):
-        message, _, advice = danger.partition("; ")
-        yield broker.report(BROKER_CONFIG_DANGER, place, value, danger=message, advice=advice)
+    elif limit := below_minimum(name, number):
+        yield broker.report(BROKER_CONFIG_DANGER, place, value, minimum=limit[0], consequence=limit[1])
     else:
         yield from _findings(broker, BROKER_CONFIG_VALUE, place, findings)
 
