@@ -21,7 +21,10 @@ HOST_INPUTS = ("users",)
 
 
 class ActionModule(ActionBase):
-    """Runs in Ansible's own process on the control node, so no secret is passed to a module or a command line."""
+    """Action plugin `certificates`; runs on the control node, in Ansible's own process.
+
+    So no secret is passed to a module or a command line.
+    """
 
     _requires_connection = False
     _supports_check_mode = True
@@ -48,12 +51,16 @@ class ActionModule(ActionBase):
         for host, options in inputs.items():
             valid = ArgumentSpecValidator(spec).validate(options)
             if valid.error_messages:
-                return {"failed": True, "msg": f"certificates of {host}: {'; '.join(valid.error_messages)}"}
+                advice = "an argument is the variable of this name with the prefix pki_; correct the variable"
+                return {"failed": True, "msg": f"certificates of {host}: {'; '.join(valid.error_messages)}; {advice}"}
             settings[host] = valid.validated_parameters
         try:
             hosts_done, errors = self._check_then_write(settings)
         except OSError as error:
-            return {"failed": True, "msg": f"{error}; correct pki_directory, which names this folder, or the folder"}
+            return {
+                "failed": True,
+                "msg": f"{error}; correct this path or its permissions, or set pki_directory to another folder",
+            }
         return self._result(hosts_done, errors)
 
     def _check_then_write(self, settings: Mapping[str, Mapping[str, Any]]) -> tuple[list[Pki], list[Problem]]:
@@ -75,7 +82,8 @@ class ActionModule(ActionBase):
     def _result(self, hosts: list[Pki], errors: list[Problem]) -> dict[str, Any]:
         """Return the result of the task, failed if there are `errors` and the option `fail` is on.
 
-        With the option `hosts` it has the result of each host; without, that of the only host itself.
+        With the option `hosts`, the key `hosts` of the result is {host: its result}. Without this option, the result is
+        that of the only host in `hosts`.
         """
         fail = bool(self._task.args.get("fail", True))
         changes = [change for pki in hosts for change in pki.changes]
@@ -105,7 +113,8 @@ class ActionModule(ActionBase):
     ) -> list[Pki]:
         """Create the certificates of all hosts, one after the other, or only check them; return the hosts.
 
-        With `requests`, requests to an outside CA are written. Raises OSError if a file cannot be read or written.
+        With `requests`, only private keys and signing requests for an outside CA are written. Raises OSError if a file
+        cannot be read or written.
         """
         previous = None
         ports = self._task.args.get("ports") or []
@@ -120,7 +129,7 @@ class ActionModule(ActionBase):
     def _inputs(hostvars: Mapping[str, Any], hosts: list[str], own: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return {host: inputs of the role pki from the inventory, without their prefix}.
 
-        `own` are the options of the task, which override them.
+        `own` are the options of the task, which override the values of the inventory.
         """
         names = [name for name in argument_spec("pki") if name.removeprefix("pki_") not in HOST_INPUTS]
         inputs: dict[str, dict[str, Any]] = {}

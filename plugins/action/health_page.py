@@ -26,15 +26,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import lin
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, and uses the results that host_probe, kafka_cluster and others registered."""
+    """Action plugin `health_page`; runs once, on the control node.
+
+    The page shows what earlier tasks of the play registered: the results of host_probe, kafka_cluster and other
+    modules.
+    """
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Print the health page; return a failed result if the page lists a problem.
 
-        The option `registers` is {kind of result: variable in which hosts have registered it}, for example {probe:
-        ...}.
+        The option `registers` is {kind of result: variable in which hosts have registered it}, such as {probe:
+        check_probe}.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -59,7 +63,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         probes = {host: with_mode(answer["probe"], host, asked) for host, answer in probed if "probe" in answer}
         admin = next(iter(model.all_groups.get("admin", ())), "localhost")
         if silent(admin, hosts.keys() - probes.keys(), answers):
-            unasked.append(f"{admin}, from where brokers are asked, does not answer")
+            unasked.append(f"the admin host {admin}, which queries the brokers, does not answer")
         if timer := first("timer", "probe"):
             hosts, probes = with_timer(hosts, probes, admin, timer["probe"]["units"])
         answers_of_all = (
@@ -76,15 +80,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         text, problems = rendered(task_vars, answers_of_all)
         Display().display(text)
         if problems:
-            return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
-        return {"changed": False, "msg": "healthy"}
+            return {"failed": True, "msg": f"the site is not healthy: {'; '.join(problems)}"}
+        return {"changed": False, "msg": "no problem found"}
 
 
 def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether the admin host could not be reached, and is not reported as unreachable yet.
+    """Tell whether the admin host could not be reached, and the health page does not report that yet.
 
-    `named` are the hosts that are reported already. `answers` is {kind of result: results}; all results except those of
-    the kind `probe` come from the admin host.
+    `named` are the hosts that the page already reports as unreachable. `answers` is {kind of result: results}; all
+    results except those of the kind `probe` come from the admin host.
     """
     asked = (answer for name, found in answers.items() if name != "probe" for answer in found)
     return admin not in named and any(answer.get("unreachable") for answer in asked)
@@ -96,7 +100,7 @@ def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> 
     `asked` is the result of zookeeper_ensemble. The leader also gets the number of connected servers that the inventory
     does not declare; for other servers that number is 0.
     """
-    mode = asked.get("modes", {}).get(host, "not asked")
+    mode = asked.get("modes", {}).get(host, "not queried")
     return {
         **probe,
         "zookeeper_mode": mode,

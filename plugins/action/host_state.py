@@ -16,13 +16,13 @@ VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
 def waited_for(options: Mapping[str, Any]) -> str:
     """Return what a call of the module may wait for, such as `systemd restarts a.service, b.service`.
 
-    `options` are the module's options; each of its `units` has a name and a state. Returns `files` if there are no
-    units.
+    `options` are the module's options; each of its `units` has a name and a state. Returns `writing files` if there are
+    no units.
     """
     verbs: dict[str, list[str]] = {}
     for unit in options.get("units") or []:
         verbs.setdefault(VERBS.get(str(unit.get("state")), "starts"), []).append(str(unit.get("name")))
-    return "; ".join(f"systemd {verb} {', '.join(names)}" for verb, names in verbs.items()) or "files"
+    return "; ".join(f"systemd {verb} {', '.join(names)}" for verb, names in verbs.items()) or "writing files"
 
 
 class ActionModule(OnceForEachTask, ActionBase):

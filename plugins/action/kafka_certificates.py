@@ -10,4 +10,4 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 class ActionModule(ActionBase):
     """Action plugin of the module kafka_certificates: takes the module's options, and returns the module's result."""
 
-    run = run_reporting(lambda _: "until every listener serves what is on its disk")
+    run = run_reporting(lambda _: "waiting until each listener uses the certificates and CAs in its files")

@@ -10,4 +10,4 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import r
 class ActionModule(ActionBase):
     """Action plugin of the module kafka_leaders: takes the module's options, and returns the module's result."""
 
-    run = run_reporting(lambda _: "until the preferred replicas lead")
+    run = run_reporting(lambda _: "waiting until the preferred leaders lead")

@@ -28,7 +28,10 @@ SURVIVAL = ("failure", "quorum", "writable", "zero_loss", "who")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, for all hosts of the inventory, even if --limit selects only some hosts."""
+    """Action plugin `preflight`; runs once, on the control node.
+
+    It checks all hosts of the inventory, even if --limit selects only some hosts.
+    """
 
     _requires_connection = False
 
@@ -81,7 +84,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         if errors:
             return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
         questions = {} if register else probe_questions(model, task_vars["ansible_play_hosts"])
-        return {"changed": False, "msg": f"{what}, no mistake found", **questions}
+        return {"changed": False, "msg": f"{what} checked, no mistake found", **questions}
 
     def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
         """Tell whether the following plays change hosts: `changes` is on, without --check and --tags preflight."""

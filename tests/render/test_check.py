@@ -26,7 +26,11 @@ def test_servers_are_asked_from_the_control_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("admin", "facts", "named"),
     [
-        ("ops1", "{ansible_connection: ssh, ansible_host: 192.0.2.9}", "ops1, from where brokers are asked, does not"),
+        (
+            "ops1",
+            "{ansible_connection: ssh, ansible_host: 192.0.2.9}",
+            "the admin host ops1, which queries the brokers, does not",
+        ),
         ("dc1-zk1", "{}", "dc1-zk1 does not"),
     ],
 )
