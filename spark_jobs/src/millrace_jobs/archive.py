@@ -41,8 +41,9 @@ class Archive:
     """A query that fills a directory of Parquet files; Spark calls the object for each batch (foreachBatch).
 
     A batch first writes its files to a folder beside the data, then moves them into place under names that contain
-    their offsets, and then writes the offsets in `_positions`. A kill in between leaves files of one batch beyond these
-    offsets; the next start removes them. Files of more than one batch beyond the offsets make the start fail.
+    their offsets, and then writes the offsets in `_positions`. A kill before the last step leaves files with offsets
+    that `_positions` does not contain yet; the next start removes them if they are of one batch, and fails if they are
+    of several.
     """
 
     query: str

@@ -1,6 +1,6 @@
-"""Stores in a checkpoint with which topics (by id) and parameters it began; rejects other topics or parameters.
+"""Stores in a checkpoint the topic ids and parameters with which it began; rejects a start with other values.
 
-With another topic or parameter the stored offsets and state would be wrong.
+With another topic or parameter, the offsets and the state in the checkpoint would be wrong.
 """
 
 from __future__ import annotations

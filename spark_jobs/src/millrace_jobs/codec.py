@@ -46,11 +46,10 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 
     Codec bytes: the records unchanged.
     Codec text: the value as UTF-8 text; null if the record has no value.
-    Codec json: the columns of the JSON object, and `reason`. It is null if the record fits the contract; otherwise it
-    is
-    the first that applies of: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a
-    wrong type, a required column missing, the character NUL), trailing (text after the object), key_mismatch, the name
-    of an entry of `contract.checks` that is not true.
+    Codec json: the columns of the JSON object, and `reason`: null if the record fits the contract, otherwise the first
+    that applies of: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong
+    type, a required column missing, the character NUL), trailing (text after the object), key_mismatch, the name of an
+    entry of `contract.checks` that is not true.
     """
     if contract.codec == "bytes":
         return records

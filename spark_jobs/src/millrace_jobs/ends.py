@@ -70,11 +70,11 @@ class Input:
     isolation: str | None = None
     """`isolation.level`; None: the level with which the checkpoint began."""
     max_offsets: int | None = MAX_OFFSETS_PER_TRIGGER
-    """None: no limit."""
+    """The largest number of records in a batch; None: no limit."""
     max_files: int = MAX_FILES_PER_TRIGGER
     dead_letters: Topic | None = None
     more: tuple[str, ...] = ()
-    """Topics of the same brokers that are read along with the first."""
+    """Further topics of the same brokers, which are read together with the topic `end`."""
 
     @property
     def topics(self) -> list[Topic]:

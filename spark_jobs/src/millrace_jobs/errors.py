@@ -6,11 +6,11 @@ class JobError(Exception):
 
 
 class BrokersUnavailable(JobError):
-    """A query ended because brokers did not answer; a new start of it continues from its checkpoint."""
+    """A query ended because brokers did not answer; if it is started again, it continues from its checkpoint."""
 
 
 class Stopped(JobError):
-    """The job was asked to stop while it waited, at its start or in a batch; it skips what would follow the wait."""
+    """The job was asked to stop while it waited, at its start or in a batch; it skips the steps after the wait."""
 
 
 class ConfigError(Exception):

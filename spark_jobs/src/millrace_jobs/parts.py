@@ -241,8 +241,7 @@ class FileSink:
     """A directory of Parquet files as the output of a job, written exactly once: each record is in one file.
 
     The rows must have the columns `topic`, `partition` and `offset` of their records. `folders` are the columns by
-    which
-    the files are divided into folders: each value of such a column has its own folder.
+    which the files are divided into folders: each value of such a column has its own folder.
     """
 
     folders: tuple[str, ...]

@@ -34,7 +34,7 @@ class Range:
 
 
 def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
-    """Return {(topic, partition): Range} of the records in a batch, from the plan that Spark stored before it.
+    """Return {(topic, partition): Range} of the records in a batch, from the plan that Spark wrote before the batch.
 
     Partitions without records in the batch are absent. Spark writes the plan to the file offsets/<batch>: a version, a
     line about the query, and a line of end offsets for each source. The batch begins at the end offsets of the batch

@@ -23,7 +23,8 @@ def rows_of(progress: StreamingQueryProgress) -> int:
 class Tally:
     """The counters of one query since its start.
 
-    `dead_letters` is {reason: number of records}. `late` is the number of rows that came after the watermark.
+    `dead_letters` is {reason: number of records}. `late` is the number of rows whose time was before the watermark when
+    they arrived, so Spark dropped them.
     """
 
     dead_letters: dict[str, int] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Tally:
         dead_letters: {reason: number of records} since the start
         state_rows, state_bytes: size of the state after the batch of `progress`
         watermark: time (text) of the watermark after the batch of `progress`
-        late: rows since the start that came after the watermark
+        late: number of rows since the start that arrived too late for the watermark
         """
         counters: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
         if progress.stateOperators:

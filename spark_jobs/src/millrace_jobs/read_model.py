@@ -1,4 +1,4 @@
-"""Writes the batches of a query to PostgreSQL: decodes and transforms the records that the database has not yet."""
+"""Writes the batches of a query to PostgreSQL: decodes and transforms the records that are not stored there yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checks that the databases and archives of a job accept another start of the job. They store offsets."""
+"""Checks that the databases and archives of a job accept another start of the job.
+
+Each database and archive stores the offsets up to which it holds records.
+"""
 
 from __future__ import annotations
 
