@@ -56,5 +56,5 @@ class CallbackModule(CallbackBase):
         self.count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Write {role: {host: number of results}} as JSON to the file that MILLRACE_HOST_TASKS names (environment)."""
+        """Write {role: {host: number of results}} as JSON to the file that $MILLRACE_HOST_TASKS names."""
         Path(os.environ["MILLRACE_HOST_TASKS"]).write_text(json.dumps(self.counts))

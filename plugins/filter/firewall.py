@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 
 
 def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
-    """Return the rules of base_firewall_rules as lines of nft.
+    """Return the rules of base_firewall_rules as lines for nft.
 
     Only ports with a rule are filtered. If `alone` is given, all TCP ports are filtered except the ports in `alone`.
     Raises AnsibleFilterError if a source in a rule is neither an address nor a subnet.

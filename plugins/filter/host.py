@@ -65,8 +65,9 @@ def mount_unit(path: str) -> str:
 def above_disks(paths: Sequence[str]) -> list[str]:
     """Return the directories that a sandboxed systemd unit must be able to write to, to use disks mounted at `paths`.
 
-    These are the parents of the mount points: systemd opens each writable directory, so a failed disk itself would
-    prevent the start of the unit. A mount point directly below / is returned itself, since / must not be writable.
+    These are the parents of the mount points. systemd opens each writable directory at the start of the unit: with the
+    mount point of a failed disk in the list, the unit could not start. A mount point directly below / is returned
+    itself, since / must not be writable.
     """
     parents = [os.path.dirname(os.path.normpath(path)) for path in paths]
     return list(dict.fromkeys(path if parent == "/" else parent for path, parent in zip(paths, parents, strict=True)))

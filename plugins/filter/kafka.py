@@ -75,8 +75,8 @@ def kafka_tool_properties(
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
     """Return `NAME://address:port` of each listener, with the address to which the broker binds.
 
-    With `advertised`, it is the address that the broker advertises to clients. `listeners` are entries of
-    kafka_listeners.
+    With `advertised`, the result contains the address that the broker advertises to clients instead. `listeners` are
+    entries of kafka_listeners.
     """
     return [
         f"{listener.name}://{listener.advertised if advertised else f'{listener.address}:{listener.port}'}"

@@ -20,9 +20,10 @@ NO_HOSTS = "all:!all"
 def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
     """Return the Ansible pattern of all hosts that have a function, such as `zookeeper:kafka`.
 
-    `groups` is Ansible's {group: hosts}. For an empty inventory returns `localhost`, where preflight and check.yml
-    report it. Raises AnsibleFilterError if there are hosts but none has a function: the run would do nothing and
-    succeed. Also prepares the locks of the run, since Ansible evaluates this filter in the run's main process.
+    `groups` is Ansible's {group: hosts}. For an empty inventory returns `localhost`, so that preflight and check.yml
+    run there and report the empty inventory. Raises AnsibleFilterError if there are hosts but none has a function: the
+    run would do nothing and succeed. Also prepares the locks of the run, since Ansible evaluates this filter in the
+    run's main process.
     """
     run_lock.prepare()
     pattern = ":".join(name for name in functions() if groups.get(name))
@@ -73,10 +74,10 @@ def _live(host: str, hostvars: Mapping[str, Any], register: str, unit: str) -> M
 
 
 def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the Ansible pattern of the hosts whose running `unit` has not received all its dynamic settings.
+    """Return the Ansible pattern of the hosts whose running `unit` has not received all its live settings.
 
-    Without such a host, the pattern matches no host. `register` is the variable that has each host's result of
-    host_state, `hostvars` is {host: variables}.
+    Live settings are settings that a broker can apply without a restart. Without such a host, the pattern matches no
+    host. `register` is the variable that has each host's result of host_state, `hostvars` is {host: variables}.
     """
     return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NO_HOSTS
 
@@ -84,10 +85,11 @@ def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: s
 def settings_owed(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str
 ) -> list[Mapping[str, Any]]:
-    """Return dicts for the option `brokers` of kafka_live_config: brokers that have not received all dynamic settings.
+    """Return dicts for the option `brokers` of kafka_live_config: brokers that have not received all live settings.
 
-    Their keys `id`, `settings`, `told` and `anew` are described there. `unit` is the systemd unit of the broker.
-    `register` is the variable that has each host's result of host_state, `hostvars` is {host: variables}.
+    The documentation of kafka_live_config describes the keys `id`, `settings`, `told` and `anew`. `unit` is the systemd
+    unit of the broker. `register` is the variable that has each host's result of host_state, `hostvars` is {host:
+    variables}.
     """
     states = [(host, _live(host, hostvars, register, unit)) for host in hosts]
     return [
@@ -103,10 +105,10 @@ def settings_owed(
 
 
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
-    """Return the hosts on which `unit` was started or restarted by this run or by an interrupted run before it.
+    """Return the hosts on which `unit` was started or restarted by this run, or by an earlier run that was interrupted.
 
-    A pending restart of the unit counts as well. `register` is the variable that has each host's result of host_state,
-    `hostvars` is {host: variables}.
+    Hosts on which a restart of the unit is pending are returned too. `register` is the variable that has each host's
+    result of host_state, `hostvars` is {host: variables}.
     """
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
     keys = ("started", "restart_owed", "marked")
@@ -116,9 +118,9 @@ def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, un
 def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
     """Return how restart.yml marks units for a restart (the option `restart` of host_state): mark, keep or again.
 
-    - mark: an earlier run for exactly `hosts` has left restarts, or there are no marks of such a run;
-    - keep: that run restarted all hosts, but did not finish;
-    - again: in all other cases.
+    - mark: an earlier run for exactly `hosts` has not restarted all marked units, or no such run left marks;
+    - keep: an earlier run for exactly `hosts` restarted the units of all hosts, but did not finish;
+    - again: an earlier run for exactly `hosts` marked and restarted the units of only some hosts.
 
     `register` is the variable that has each host's result of host_probe, `hostvars` is {host: variables}.
     """
@@ -168,7 +170,7 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what kept the cluster from being healthy at the earliest of several results: its key `lacking`.
+    """Return the key `lacking` of the earliest result that has it: what kept the cluster from being healthy.
 
     Returns {} if no result has this key. `registers` are variables that have results of kafka_cluster or kafka_gate on
     the hosts; `hostvars` is {host: variables}.
@@ -178,7 +180,7 @@ def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers:
 
 
 def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return the latest result of a gate, by its key `at`; {} if there is no result.
+    """Return the latest of several results of a gate, which has the greatest time `at`; {} if there is no result.
 
     `registers` are variables that have results of kafka_gate or zookeeper_gate on the hosts; `hostvars` is {host:
     variables}.
@@ -251,7 +253,7 @@ def silent_hosts(
     admin: str = "",
     complete: bool = False,
 ) -> list[str]:
-    """Return the hosts that could not be reached, sorted; silent_hosts.yml describes the options.
+    """Return the hosts that could not be reached, sorted; silent_hosts.yml next to this file documents the options.
 
     - `present`: hosts that are still in the run; `admin`: the host to which tasks are delegated;
     - `own`, `asked`: variables with results of tasks on the hosts, and of tasks delegated to `admin`;

@@ -1,4 +1,4 @@
-"""Filters for the files, directories and units of the Spark jobs of a node."""
+"""Filters for the files, directories and systemd units of the Spark jobs of a host."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 def pki_of(made: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the part of a host's result of the role pki, `made`, that belongs to the function `name`.
 
-    `files` and `directories` keep the files of this function and of no function, since groups of other functions may
-    not exist yet. `held` keeps only certificates of this function. Entries are sorted, those of the function first, so
-    that their order does not depend on the inventory.
+    `files` and `directories` keep what belongs to this function or to no function, since groups of other functions may
+    not exist on the host yet. `held` keeps only certificates of this function. Entries are sorted, those of the
+    function first, so that their order does not depend on the inventory.
     """
     every_file = sorted(made["files"], key=lambda file: ("function" not in file, file["path"]))
     owners = {file["path"]: _owner(file) for file in every_file}

@@ -81,7 +81,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         """Read the groups of the inventory file, then add the project's variables that the site does not set.
 
         Raises AnsibleParserError if the file is invalid. But if Ansible's setting any_unparsed_is_failed is on, the
-        process ends here with this error: Ansible would first try other plugins, and print their errors too.
+        process ends here with this error: otherwise Ansible would first try other plugins, and print their errors too.
         """
         compile_once()
         try:
@@ -151,7 +151,8 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
     def _check_group(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
         """Reject unknown keys of a group, which Ansible ignores, and lists and texts in place of mappings.
 
-        Ansible's own message for the latter names only a Python class. Raises AnsibleParserError for the first mistake.
+        For a list or text, Ansible's own message names only a Python class. Raises AnsibleParserError for the first
+        mistake.
         """
         for part in PARTS:
             value = (content or {}).get(part)
@@ -172,10 +173,10 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     @staticmethod
     def _shared_files(path: str, folder: str) -> list[Path]:
-        """Return the variable files of a directory in `shared`, all.yml first.
+        """Return the variable files of a directory that the key `shared` of an inventory file names, all.yml first.
 
-        `path` is the inventory file. Raises AnsibleParserError if the directory is missing or has files that would be
-        ignored.
+        `path` is the inventory file, `folder` the directory as written there. Raises AnsibleParserError if the
+        directory is missing or has files that would be ignored.
         """
         name = folder.replace(HERE, os.path.dirname(os.path.abspath(path)))
         if "{{" in name:

@@ -34,10 +34,10 @@ def groups_of(hostvars: Any, host: str) -> list[str]:
 
 
 def unrelated_groups_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
-    """Return pairs of a host's groups that neither contains the other: (overridden group, overriding group).
+    """Return pairs of a host's groups (overridden group, overriding group) of which neither contains the other.
 
-    Pairs whose groups have different values of ansible_group_priority are left out: this variable is the site's own
-    decision which group overrides. `hostvars` is Ansible's HostVars.
+    Pairs whose groups have different values of ansible_group_priority are left out: by this variable, the site itself
+    decides which group overrides. `hostvars` is Ansible's HostVars.
     """
     groups = [
         group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")

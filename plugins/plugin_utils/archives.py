@@ -27,7 +27,7 @@ class ArchiveError(Exception):
     """
 
     def __init__(self, message: str, advice: str = "correct the archive or its checksum") -> None:
-        """Keep both parts."""
+        """Store `message` and `advice`."""
         super().__init__(f"{message}; {advice}")
         self.message, self.advice = message, advice
 

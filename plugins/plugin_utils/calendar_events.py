@@ -24,7 +24,7 @@ NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 PART = re.compile(rf"{NUMBER}(?:\.\.{NUMBER})?(?:/{NUMBER})?")
 DATE = re.compile(r"(?:([^-~]+)-)?([^-~]+)[-~]([^-~]+)")
 FROM_END = 28
-"""The most days that may be counted from the end of a month: every month has this many."""
+"""The largest number of days that may be counted from the end of a month: every month has so many days."""
 EPOCH = date(1970, 1, 1)
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
@@ -127,7 +127,7 @@ def _zones() -> frozenset[str]:
 
 
 def _zone(text: str) -> bool:
-    """Tell whether a text is a timezone. If this machine has no list of timezones, tell whether it looks like one."""
+    """Tell whether a text is a timezone; without a list of timezones on this machine, whether it may be one."""
     return text.upper() == "UTC" or (text in _zones() if _zones() else bool(ZONE.fullmatch(text)))
 
 
@@ -166,7 +166,7 @@ def _parts(kind: str, text: str, end: int = 0) -> Iterator[str]:
     """Yield an error for each invalid item in one part of a date or time: `*`, or a list such as `1,3..5,0/15`.
 
     `kind` is the part (year ... second). `end` is the highest day that may be counted back from the end of a month; 0
-    if days are counted from its begin.
+    if days are counted from the first day of the month.
     """
     low, high = RANGES[kind][0], end or RANGES[kind][1]
     counted = "counted from the end of a month " if end else ""

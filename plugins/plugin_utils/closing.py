@@ -13,9 +13,9 @@ MAY_CHANGE = RESOURCES | {
 }
 """Every run that may change something has one of these actions; a run without them prints no line."""
 TOPIC_CHANGES = {"deleted": "emptied topic", "made": "recreated topic"}
-"""Keys in the result of kafka_topic if it changed something, each with what is counted."""
+"""{key that the result of kafka_topic has if the module changed something: name of the counted change}."""
 READ_RESULTS = {f"{COLLECTION}kafka_groups": "groups"}
-"""Keys in the results of actions that only read."""
+"""{action: key that its result has if the action only read}."""
 COUNTED_RESULTS = {
     f"{COLLECTION}certificates": ("changes", "certificate file"),
     f"{COLLECTION}install_archives": ("missing", "archive"),
@@ -27,7 +27,7 @@ COUNTED_RESULTS = {
     f"{COLLECTION}kafka_reassign": ("moved", "moved partition"),
     f"{COLLECTION}zookeeper_ensemble": ("changes", "ACL"),
 }
-"""For other actions: the key of the result whose entries are counted, and what they are counted as."""
+"""{other action: (key of its result whose entries are counted, name of what is counted)}."""
 UNITS = {"restart": "restarted", "start": "started", "stop": "stopped"}
 KIND_NAMES = {"settings": "broker with new settings"}
 """Kinds of `Change` that are counted under another name."""

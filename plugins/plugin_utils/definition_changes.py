@@ -1,7 +1,7 @@
 """Compares the properties of two versions of Kafka or ZooKeeper, by their definitions.
 
 plugins/definitions/generated/older-<product>.json contains how older versions differ (packaging/older_definitions.py).
-A version without definitions is unknown; no similar version replaces it.
+A version without definitions is unknown: the definitions of a similar version are not used instead.
 """
 
 from __future__ import annotations

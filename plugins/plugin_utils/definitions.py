@@ -1,4 +1,4 @@
-"""The properties of Kafka and ZooKeeper, and checks of the settings that a site gives them.
+"""Lists the properties of Kafka and ZooKeeper, and checks the settings of a site against these properties.
 
 The lists of properties are plugins/definitions/generated/*.json, which packaging/definitions.py extracts from the jars
 of the products.
@@ -117,7 +117,8 @@ class Definitions:
     def default(self, section: str, name: str) -> Any | None:
         """Return the default of a property as bool, int, float or str; None if it has no default or is unknown.
 
-        The section `client` covers all kinds of clients: there also None if kinds of clients have different defaults.
+        The section `client` covers all kinds of clients: for it, returns None also if these kinds have different
+        defaults.
         """
         defaults = [table[name].get("default") for table in self.tables(section) if name in table] or [
             (self.spec(section, name) or {}).get("default")

@@ -32,46 +32,49 @@ class Function:
 
     name: str
     order: int = 0
-    """The place of its hosts in the order of layers; layers with lower numbers are deployed first."""
+    """The place of the function's hosts in the order of layers; layers with lower numbers are deployed first."""
     roles: tuple[str, ...] = ()
     prefix: str = ""
-    """What the inputs of its own role begin with; the default is the function's name."""
+    """The beginning of the names of inputs of the function's own role; by default the function's name."""
     heaps: tuple[str, ...] = ()
-    """Inputs that set the memory that its processes reserve."""
+    """Inputs that set the memory that processes of the function reserve."""
     open_files: tuple[str, ...] = ()
-    """Inputs that set how many files its processes open."""
+    """Inputs that set how many files processes of the function may open."""
     identity: tuple[str, ...] = ()
     """Inputs that identify the host, such as an id. Rules compare them with those of the other hosts.
 
-    If a host sets one without having the function, it was probably meant to have it.
+    If a host sets such an input without having the function, the host was probably meant to have the function.
     """
     jvm: tuple[str, ...] = ()
-    """Inputs that are options of its JVM, those of the garbage collector first; the heap is among `heaps`."""
+    """Inputs that are options of the function's JVM, first those of the garbage collector; the heap is in `heaps`."""
     java: tuple[str, ...] = ()
-    """Inputs that name the java that its units run."""
+    """Inputs that contain the path of the java command that the function's units run."""
     archives: tuple[str, ...] = ()
     """Inputs that name the archives to install; each has a second input with the suffix `_checksum`."""
     paths: tuple[str, ...] = ()
     """Inputs that are one path on the host."""
     certificates: Any = ()
-    """Entries of pki_certificates. This and the following are templates of a host."""
+    """Entries of pki_certificates. This field and the fields below contain templates, computed for each host."""
     truststores: Any = ()
     """Entries of pki_truststores."""
     units: Any = ()
-    """systemd units that run there."""
+    """The function's systemd units."""
     mounts: Any = ()
-    """Paths that must be file systems of their own; without those of optional disks."""
+    """Data paths of the function that should be mount points (the option `mounts` of host_probe)."""
     ports: Any = ()
-    """Ports that it opens, each {port, from} and optionally {action, what, input, address, optional}.
+    """Ports that the function opens, as dicts {port, from}; optional keys: action, what, input, address, optional.
 
-    `from` names groups, or `client` and `admin` (plugin_utils/nft_rules.py). With `action: reject` nothing listens on
-    the port. `what` is its name in messages of preflight, `input` the variable that sets it, `address` the address
-    that it is bound to (default: all). With `optional`, port 0 means that there is no port.
+    `from` names functions, or `client` and `admin` (plugin_utils/nft_rules.py). With `action: reject` nothing listens
+    on the port. `what` is the port's name in messages of preflight, `input` the variable that sets the port, `address`
+    the address to which the process binds (default: all). With `optional`, port 0 means that there is no port.
     """
     connects: Any = ()
-    """Addresses that it connects to, as address:port; preflight tries those that are hosts of this inventory."""
+    """Addresses to which the function's processes connect, as address:port.
+
+    Preflight tries to connect to those addresses that belong to hosts of this inventory.
+    """
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """Variables that everything a site sets overrides; templates of a host."""
+    """Variables with the lowest precedence: a value that a site sets overrides them. They may be templates."""
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:

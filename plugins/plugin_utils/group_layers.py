@@ -17,7 +17,7 @@ class Layer:
     group: str
     in_files: bool
     order: tuple[int, int]
-    """Depth and priority of the group. Of two groups with the same, the later name overrides the earlier."""
+    """Depth and priority of the group. If two groups have the same order, the later name overrides the earlier."""
     variables: Mapping[str, Any]
     by_plugin: Mapping[str, Any]
     """The variables that the inventory plugin set, not the site."""

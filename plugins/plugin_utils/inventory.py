@@ -120,7 +120,7 @@ class Reader:
         return groups_of(self._hostvars, host)
 
     def unrelated_groups(self, host: str) -> list[tuple[str, str]]:
-        """Return pairs of a host's groups that neither contains the other: (overridden group, overriding group)."""
+        """Return pairs of a host's groups (overridden, overriding) of which neither contains the other."""
         return unrelated_groups_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,7 +180,8 @@ class Reader:
     def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
         """Return a cache key of a value: its text and all variables that it depends on; None if these are unknown.
 
-        Hosts with equal keys share one computed value. `above` are the variables on the path to this value.
+        Hosts with equal keys share one computed value. `above` are the variables through which the method came to this
+        value: a variable among them is not followed again.
         """
         _, text_of_value, written, _ = self._texts.of(value)
         parts: list[Hashable] = [text_of_value]

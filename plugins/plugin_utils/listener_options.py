@@ -1,6 +1,6 @@
-"""The options of a Kafka listener, as an entry of the variable kafka_listeners sets them, with their defaults.
+"""Reads the options of a Kafka listener from an entry of the variable kafka_listeners, with their defaults.
 
-Filters write them into configuration files; the model and the reload of certificates read them.
+Filters write these options into configuration files; the model and the reload of certificates use the options too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Listener:
     port: Any
     """As declared: a number unless the declaration is a mistake."""
     advertised_address: Any
-    """The address that clients get: by default the one that is bound."""
+    """The address that clients get; by default the address to which the broker binds."""
     advertised_port: Any
     protocol: str
     client_auth: str

@@ -12,7 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
-"""Patterns of the values that a running broker can take, except for whole numbers; of threads it needs at least one."""
+"""{setting: pattern of the values that a running broker accepts}; all other settings are whole numbers.
+
+Numbers of threads must be at least 1.
+"""
 
 
 def live_settings(
@@ -21,9 +24,11 @@ def live_settings(
     """Return {name: value} of the broker settings that a running broker can apply without a restart.
 
     Values are texts, times in ms; None for a setting that the file does not set. `properties` is {name: value} of the
-    broker's file, `heap` is its Java heap, such as 6g. A setting is left out if Kafka rejects its value as a dynamic
-    setting, if only the broker can resolve the value, if the change recreates the log cleaner and the heap has no room
-    for a second cleaner, or if its name is in `elsewhere`: names that the inventory sets as dynamic settings.
+    broker's file, `heap` is its Java heap, such as 6g. A setting is left out if:
+
+    - Kafka rejects its value as a dynamic setting, or only the broker can resolve the value;
+    - the change recreates the log cleaner, and the heap has no room for a second cleaner;
+    - its name is in `elsewhere`: the names that the inventory sets as dynamic settings.
     """
     settings, room = dict[str, str | None](), room_for_cleaners(properties, heap)
     for name in LIVE:

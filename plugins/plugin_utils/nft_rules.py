@@ -107,8 +107,9 @@ def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
 def lets_in(wanted: Rules, port: int, source: str, closed: bool = False) -> bool:
     """Tell whether a connection from the address or subnet `source` to `port` gets a response (accept or reset).
 
-    It does if a rule in `wanted` for this port contains the source, or if the port has no rule and `closed` is false:
-    `closed` is whether the host drops connections to ports without a rule. Malformed sources in rules match nothing.
+    A connection gets a response if a rule in `wanted` for this port contains the source, or if the port has no rule and
+    `closed` is false: `closed` is whether the host drops connections to ports without a rule. Malformed sources in
+    rules match nothing.
     """
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
     if not named:

@@ -36,7 +36,7 @@ class Problem:
     group: str = ""
     """The group whose file sets the value, if known; `hosts` are then the hosts for which it is wrong."""
     details: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """The values of the placeholders of message and advice, by name; more for code that decides by them."""
+    """{placeholder: value} for the message and advice, and further values by which code decides."""
 
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
         """Return the place of the problem as `owner/variable`.

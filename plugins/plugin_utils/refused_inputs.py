@@ -40,7 +40,7 @@ class Refusal:
 
 
 _CACHE: dict[Hashable, list[Refusal]] = {}
-"""By role, name and value: most hosts have the same."""
+"""The errors by role, input and value: most hosts have the same values."""
 
 
 def refusals(role: str, name: str, given: Mapping[str, Any]) -> list[Refusal]:

@@ -1,4 +1,4 @@
-"""Locks hosts for one run at a time, with flock on one file on the control node per host, until the run ends.
+"""Locks hosts for one run at a time: flock on one file per host, on the control node, until the run ends.
 
 A task runs in a worker process that ends with the task, so a worker cannot keep a lock. The worker sends the open file
 to a socket pair that the run's main process created before (socketpair(7), SCM_RIGHTS). While the main process lives,
@@ -65,7 +65,10 @@ class Keeper:
     mark: str = ""
     sender: socket.socket | None = None
     kept: list[socket.socket] = field(default_factory=list)
-    """The receiving end, whose queue has the files. Workers close it: one that outlives the run would keep them."""
+    """The receiving end of the socket pair; its queue keeps the lock files open.
+
+    Workers close this end: a worker that outlives the run would keep the locks.
+    """
 
 
 _KEEPER = Keeper()
@@ -135,9 +138,9 @@ def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
 def take(folder: Path, addresses: Sequence[str]) -> tuple[str, Run] | None:
     """Lock all of these addresses or none; return None, or (address, run) of the first lock that another run holds.
 
-    Locks of this run stay. Waits up to PATIENCE seconds if the run that a lock file describes has ended: its new holder
-    may not have written its description yet. Raises OSError if a lock file cannot be opened or locked, and RuntimeError
-    if `prepare` was not called.
+    Locks of this run stay. Waits up to PATIENCE seconds if the run that a lock file describes has ended: another run
+    may hold the lock already and not have written its description yet. Raises OSError if a lock file cannot be opened
+    or locked, and RuntimeError if `prepare` was not called.
     """
     if _KEEPER.sender is None:
         raise RuntimeError("run_lock.prepare was not called in the process of the run")

@@ -44,7 +44,7 @@ WIDTH = 116
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """A change of a property between two versions, and who sets this property.
+    """A change of a property between two versions, and the variables that set this property.
 
     `yours` are the variables with which the site sets the property; `ours` is whether the role sets it.
     """

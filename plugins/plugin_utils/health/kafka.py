@@ -15,7 +15,7 @@ SKEW = 1.5
 LIMIT = "-e rate=50MB"
 
 Section = tuple[list[str], list[str]]
-"""Lines of the page, and problems."""
+"""Lines of a section of the health page, and its problems."""
 
 
 def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -276,7 +276,7 @@ def uneven_racks(facts_by_rack: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 WORTH = 2**30
-"""The least excess, in bytes, that is worth a copy."""
+"""The smallest number of bytes above the average for which moving replicas is worthwhile."""
 ALIKE = 1.1
 """File systems whose sizes differ by no more than this factor should contain equal amounts."""
 NEAR = 0.01
@@ -429,9 +429,9 @@ def skewed(amounts_held: Sequence[int]) -> tuple[float, bool]:
 def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether moving replicas away from the fullest of a broker's log dirs can make the log dirs more equal.
 
-    It can if the largest replica there is smaller than the difference between the fullest and the emptiest log dir, or
-    if the other replicas there have at least WORTH bytes. `dirs` are dicts with `bytes`, and `largest`: bytes of the
-    largest replica.
+    That is so if the largest replica in the fullest log dir is smaller than the difference between the fullest and the
+    emptiest log dir, or if the other replicas in the fullest log dir have at least WORTH bytes. `dirs` are dicts with
+    `bytes`, and `largest`: bytes of the largest replica.
     """
     fullest = max(dirs, key=lambda log_dir: int(log_dir["bytes"]))
     gap = fullest["bytes"] - min(log_dir["bytes"] for log_dir in dirs)
@@ -441,8 +441,8 @@ def movable(dirs: Sequence[Mapping[str, Any]]) -> bool:
 def strays(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
     """Return a problem, as text, for each log dir with stray replicas: files of partitions not assigned to the broker.
 
-    Kafka never deletes these files, and rejects a new replica of the same partition there. `names` is {broker id as
-    text: host}. `cluster` is the result of the module kafka_cluster.
+    Kafka never deletes these files, and rejects a new replica of the same partition in that log dir. `names` is {broker
+    id as text: host}. `cluster` is the result of the module kafka_cluster.
     """
     problems = []
     for stray in cluster.get("strays") or ():

@@ -33,7 +33,7 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class Certificates:
-    """Facts about certificates: `answer` is the result of the action certificates, `served` of the module tls_served.
+    """Results about certificates: `answer` of the action plugin `certificates`, `served` of the module tls_served.
 
     A certificate that is valid for fewer than `days` days is a problem.
     """
@@ -53,8 +53,8 @@ def page(
     """Return (text of the health page, list of its problems as texts).
 
     - `declared`: {host: {functions, broker_id, rack, listeners, disks}};
-    - `probes`: {host: result of the module host_probe}. A host that did not answer is absent, or has `silent` set
-      there;
+    - `probes`: {host: result of the module host_probe}. A host that did not answer is absent, or its result has the key
+      `silent`;
     - `cluster`: the result of the module kafka_cluster;
     - `others`: {function: number of its hosts that --limit leaves out}.
     """
@@ -85,10 +85,11 @@ def page(
 def with_timer(
     declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (declared, probes) with the systemd timers of the admin host added to its units.
+    """Return (declared, probes) with the systemd timers of the host `admin` added to the units of that host.
 
-    `admin` is that host, `units` is {unit: state} there. A timer's service is added only if its last run failed, since
-    it runs only when its timer starts it. If the admin host is in `declared` but did not answer, it stays `silent`.
+    `units` is {unit: state} on the host `admin`. The service of a timer runs only when the timer starts it, so the
+    service is added only if its last run failed. If `admin` is in `declared` but did not answer, its result keeps the
+    key `silent`.
     """
     shown_units = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
     probe = probes.get(admin, {"silent": admin in declared})

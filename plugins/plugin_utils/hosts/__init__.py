@@ -1,7 +1,7 @@
 """Compares the hosts, as the module host_probe reports them, with the inventory.
 
-Each Python module has one subject. A check reads a Machine of the model and the result of host_probe on this host, and
-yields problems.
+Each Python module of this package checks one subject. A check compares a Machine, which is a host in the model, with
+the result of host_probe on this host, and yields problems.
 """
 
 from __future__ import annotations

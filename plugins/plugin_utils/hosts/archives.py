@@ -54,7 +54,7 @@ class VerifiedArchives:
 
 
 def archives(model: Model, machine: Machine) -> list[str]:
-    """Return the names of the inputs of a host that name archives.
+    """Return the names of those role inputs of a host whose values are archives.
 
     Wheels are left out, because preflight/job_configs.py checks them.
     """
@@ -94,6 +94,6 @@ ZOOKEEPER_CLIENT = ProblemKind(
 
 
 def _client_version(machine: Machine, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield a warning if this version of the ZooKeeper client in Kafka's archive can deadlock; () is unknown."""
+    """Yield a warning if the ZooKeeper client in Kafka's archive can deadlock; `version` () means unknown."""
     if version and (version < (3, 8, 5) or (3, 9) <= version < (3, 9, 3)):
         yield machine.report(ZOOKEEPER_CLIENT, "kafka_archive", version=".".join(map(str, version)))

@@ -1,4 +1,4 @@
-"""Checks brokers and log dirs of failed disks that are no longer in the inventory, but hold data that is needed."""
+"""Checks brokers, and log dirs on failed disks, that are no longer in the inventory but hold data that is needed."""
 
 from __future__ import annotations
 
@@ -76,8 +76,10 @@ def empty_log_dirs(
 ) -> Iterator[Problem]:
     """Yield a problem for each empty log dir with which a broker would lose the only in-sync replica of a partition.
 
-    The broker would lead the partition with no records. `alone` is {broker id: partitions without a leader of which
-    this broker was the only in-sync replica}; `lost` are the partitions whose records the user gave up.
+    With an empty replica, the broker would lead the partition, and its records would be lost. `alone` is {broker id:
+    partitions without a leader of which this broker was the only in-sync replica}; `lost` are the partitions whose
+    records the user gave up.
+
     Also yield a problem for an empty disk that was mounted over a log dir in use: its replicas are lost at a restart.
     """
     for broker in model.brokers:
@@ -119,8 +121,8 @@ def _lost_replicas(broker: Broker, probe: Mapping[str, Any], alone: Mapping[str,
 def _new_log_dirs(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
     """Return the usable log dirs of a broker that are in its server.properties and have never held data.
 
-    If no broker is installed, all log dirs count: the host may have been reinstalled, with an id that the cluster
-    knows.
+    If no broker is installed on the host, all its log dirs count: the host may have been reinstalled, while the cluster
+    still knows the broker id.
     """
     installed = {os.path.normpath(path) for path in probe["log_dirs"] or broker.log_dirs}
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")

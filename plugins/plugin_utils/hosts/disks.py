@@ -26,9 +26,9 @@ VOLATILE = ("tmpfs", "ramfs")
 REMOTE = re.compile(r"nfs\d?|cifs|smb3?|fuse\..*|9p|ceph|glusterfs")
 READ_ONLY = os.strerror(errno.EROFS)
 KEPT = ". Nothing is ever deleted for you"
-"""Ends the advice where data is in the way."""
+"""End of the advice of problems that existing data causes."""
 SERVES = ". The broker serves from its other log dirs, and the run changes nothing on this one"
-"""Ends the message of a disk without which a broker serves."""
+"""End of the message about a failed disk, if the broker can run without this disk."""
 
 DISK_FAILED = ProblemKind(
     "DISK_FAILED",

@@ -46,7 +46,7 @@ LOG_DIR_RETURNED = ProblemKind(
 def _duplicates(broker: Broker, probe: Probe, paths: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for replicas that are in two of these log dirs: the broker would not start (LogManager.loadLog).
 
-    Two paths that lead to one directory count as one log dir, which is a problem of its own.
+    Two paths of the same directory are reported once for these paths, not for each replica.
     """
     by_directory: dict[object, list[str]] = {}
     for path in paths:

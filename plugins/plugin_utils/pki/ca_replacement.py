@@ -60,7 +60,7 @@ class PreviousState:
         return [Path(file.path) for host in hosts for file in os.scandir(host.path) if file.name.endswith(".pem")]
 
     def issuer(self, path: Path) -> str:
-        """Return the subject of the CA that peers must trust for the certificate at `path`; '' without a file."""
+        """Return the subject of the CA that peers must trust for the certificate at `path`; '' if there is no file."""
         return self._read(path)[0]
 
     def trusted(self, host: str, name: str) -> set[str]:

@@ -126,7 +126,7 @@ CERTIFICATE_SAN_NONE = CERTIFICATE_SAN.variant(
 
 
 def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a problem if the certificate does not have a declared name, or if a server declares no names."""
+    """Yield a problem if declared names are missing in a certificate, or if `spec` of a server declares no names."""
     missing = missing_names(spec.names, certificate)
     if missing:
         yield spec.problem(CERTIFICATE_SAN, names=missing)

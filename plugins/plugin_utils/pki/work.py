@@ -89,7 +89,7 @@ class Work:
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
     def record(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
-        """Add a change, and its diff of the file `where`, to the lists; return whether the caller must make it.
+        """Add a change, and its diff of the file `where`, to the lists; return whether the caller must make the change.
 
         `before` and `after` are texts for the diff. Returns False in check mode. If this Work writes only requests, a
         change with `request` false is neither added nor made.

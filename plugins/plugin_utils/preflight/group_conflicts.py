@@ -29,7 +29,7 @@ PLACES = {
 BROKER_LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
 
 Values = Mapping[str, Mapping[str, Any]]
-"""Lists and dicts by group and variable."""
+"""{group: {variable: list or dict}}."""
 
 
 def conflicts(reader: Reader, model: Model) -> Iterator[Problem]:
@@ -96,7 +96,7 @@ def _rivals(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
 def _is_misplaced(model: Model, *groups: str) -> bool:
     """Tell whether exactly one host is in all these groups, probably by mistake.
 
-    Groups of racks and of functions are no mistake: hosts are in these in addition to another group.
+    Groups of racks and of functions do not count: a host is in such a group in addition to other groups.
     """
     both = set.intersection(*(set(model.all_groups.get(group, ())) for group in groups))
     is_additional = any(group.startswith("rack_") or group in functions() for group in groups)
@@ -136,7 +136,7 @@ DICT_REPLACED = ProblemKind(
 
 
 def _replaced_dicts(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
-    """Yield a warning for each dict of a group that a group inside it, or the host itself, sets without all its keys.
+    """Yield a warning for each dict of a group that a child group, or the host itself, overrides without all its keys.
 
     `values` is {group: {variable: list or dict}}.
     """
@@ -213,7 +213,7 @@ def _missing_keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above:
 
 
 def _covered_lists(reader: Reader, model: Model, values: Values) -> Iterator[Problem]:
-    """Yield a problem for each list of a group that no host gets, because groups inside it set their own list.
+    """Yield a problem for each list of a group that no host gets, because child groups set their own list.
 
     `values` is {group: {variable: list or dict}}.
     """

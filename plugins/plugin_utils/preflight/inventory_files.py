@@ -27,7 +27,7 @@ class UnreadFile:
 
     problem: Problem
     names: frozenset[str]
-    """The variables that it would set; `vault` if it is encrypted."""
+    """The variables in the file; `vault` if the file is encrypted."""
 
 
 FILE_UNREAD = ProblemKind(
@@ -57,9 +57,9 @@ def unread_files(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) 
 
 
 def _without_owner(path: Path, known: Collection[str], owner: str) -> Iterator[UnreadFile]:
-    """Yield an UnreadFile if the file or folder `path` has no group or host of its name, or a suffix that is not read.
+    """Yield an UnreadFile if no group or host has the name of `path`, or if Ansible does not read its suffix.
 
-    `known` are the names of all groups or hosts, `owner` is "group" or "host".
+    `path` is a file or folder of variables. `known` are the names of all groups or hosts, `owner` is "group" or "host".
     """
     name = path.name if path.is_dir() else path.stem
     place = f"{path.parent.name}/{path.name}"
@@ -81,10 +81,10 @@ def _owner(path: Path) -> str:
 
 
 def _read_by_ansible(kind: Path) -> dict[str, Path]:
-    """Return {group or host: the file or folder of its variables that Ansible reads}; `kind` is the folder of them.
+    """Return {group or host: the file or folder of its variables that Ansible reads}.
 
-    Of several with one name, Ansible reads the first: see ansible.parsing.dataloader.DataLoader.find_vars_files. Names
-    without a suffix come first.
+    `kind` is the folder group_vars or host_vars. Of several files with the same name, Ansible reads the first: see
+    ansible.parsing.dataloader.DataLoader.find_vars_files. Names without a suffix come first.
     """
     paths = [path for path in kind.glob("[!.]*") if path.is_dir() or path.suffix in SUFFIXES]
     ordered = sorted(paths, key=lambda path: SUFFIXES.index(path.suffix) if path.is_file() else 0)
@@ -100,7 +100,7 @@ FILE_UNREAD_OTHER = FILE_UNREAD.variant(
 
 
 def _hidden_files(kind: Path) -> Iterator[UnreadFile]:
-    """Yield each file in the folder `kind` that Ansible ignores, because it reads another one of the same name."""
+    """Yield each file in the folder `kind` that Ansible ignores, because it reads another file of the same name."""
     read = _read_by_ansible(kind)
     for path in sorted(kind.glob("[!.]*")):
         first = read.get(_owner(path), path)

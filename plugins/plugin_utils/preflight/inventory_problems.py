@@ -1,4 +1,4 @@
-"""Collects all problems of an inventory, and drops each that only follows from another problem."""
+"""Collects all problems of an inventory, and drops each problem that only follows from another problem."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
 
 
 def _causes(found: Sequence[Problem], standing: Standing, model: Model, files: Sequence[UnreadFile]) -> Causes:
-    """Return the variables that are wrong as a whole, so that problems of what depends on them need no report.
+    """Return the variables whose whole value is wrong: problems of values that depend on them are not reported.
 
     `found` are all problems, `files` the files that Ansible does not read.
     """
@@ -196,7 +196,7 @@ def _without_effects(
 
 
 def _is_refused_choice(problem: Problem) -> bool:
-    """Tell whether an input has a value that is not among its choices, so that what depends on it is wrong too."""
+    """Tell whether an input has a value that is not among its choices: dependent values are wrong too."""
     is_choice = problem.code == INPUT_REFUSED.code and problem.details.get("failure") == "choice"
     return is_choice and "[" not in problem.variable
 

@@ -29,7 +29,7 @@ ENTRY_PROBLEMS = re.compile(
 AUTHORITY_PROBLEMS = (CERTIFICATE_AUTHORITY.code, CERTIFICATE_UNTRUSTED.code)
 ENTRY = re.compile(r"\w+\[[^]]*\]")
 SITE_VARIABLES = {role_input: variable for variable, role_input in BESIDES.items()}
-"""By role input, the site variable whose entries it contains."""
+"""{role input: site variable whose entries the input contains}."""
 KEYED = re.compile(r"(\w+)\[([^]]*)\](.*)")
 
 
@@ -83,7 +83,8 @@ def has_wrong_type(problem: Problem) -> bool:
 def failed_on_refused_entry(problem: Problem, found: Iterable[Problem], standing: Standing) -> bool:
     """Tell whether a problem reports a filter that failed only because the argument spec rejects one of its entries.
 
-    The rejected entry is reported itself. `found` are all problems, `standing` knows which variables a variable uses.
+    Preflight reports the rejected entry itself. `found` are all problems, `standing` knows which variables a variable
+    uses.
     """
     if problem.code != NOT_COMPUTED.code or not problem.details.get("plugin"):
         return False

@@ -64,9 +64,10 @@ def _is_plaintext(text: str) -> bool:
 
 
 def _vault_file(raw: Mapping[str, Any]) -> str | None:
-    """Return the file that sets `vault` for a host and nothing else; None if it sets more or encrypts single values.
+    """Return the file that sets `vault` for a host and nothing else.
 
-    `raw` are the host's variables as written.
+    Returns None if the file sets further variables or encrypts single values. `raw` are the host's variables as
+    written.
     """
     file = written_in(raw[VAULT])
     has_others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)

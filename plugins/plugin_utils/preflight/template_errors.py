@@ -48,7 +48,8 @@ def file_of(value: Any) -> str | None:
 def explain(problem: Problem, standing: Standing) -> Problem:
     """Return the problem NOT_COMPUTED with the reason why the template fails, and with the site's file in the advice.
 
-    A problem with another code is returned unchanged. `standing` knows the variables of each host and what they use.
+    A problem with another code is returned unchanged. `standing` knows the variables of each host, and which variables
+    a variable uses.
     """
     if problem.code != NOT_COMPUTED.code:
         return problem

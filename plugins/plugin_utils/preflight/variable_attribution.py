@@ -50,7 +50,7 @@ def at_set_variable(problem: Problem, standing: Standing) -> Problem:
 
 
 def with_observers(found: Sequence[Problem], standing: Standing, model: Model) -> list[Problem]:
-    """Return the problems, with wrong sizes of voting groups replaced by a single problem of zookeeper_observers.
+    """Return the problems in `found`, those of wrong sizes of voting groups replaced by one of zookeeper_observers.
 
     The project computes zookeeper_groups from zookeeper_observers. If the site itself sets zookeeper_groups, the
     problems are returned unchanged. `standing` knows the variables of each host.
@@ -91,9 +91,9 @@ def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
 
 
 def _database_port(problem: Problem, standing: Standing, server: str, port: str) -> Problem:
-    """Return the problem of a job's database port at the server, if only the server's host sets another port.
+    """Return the problem of a job's database port, reported at the server's host if only this host sets another port.
 
-    `server` is that host and `port` its port.
+    `server` is the server's host, `port` the port that it sets.
     """
     host = problem.hosts[0]
     own, used = standing.raw(host).get("postgresql_port"), standing.on(host, "spark_job_jobs")
@@ -105,7 +105,7 @@ def _database_port(problem: Problem, standing: Standing, server: str, port: str)
 
 
 def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:
-    """Return CERTIFICATE_DAYS at pki_renew_days, if the site sets this variable and not pki_days."""
+    """Return the problem CERTIFICATE_DAYS, at pki_renew_days if the site sets this variable and not pki_days."""
     if _is_set(raw, "pki_days") or not _is_set(raw, "pki_renew_days"):
         return problem
     return CERTIFICATE_DAYS_RENEW.instead_of(

@@ -24,16 +24,17 @@ class Row:
     """server, rack, datacenter, witness (a datacenter of voters without brokers), cut, network or pair."""
     lost: frozenset[str]
     quorum: bool
-    """ZooKeeper serves."""
+    """Whether ZooKeeper has a quorum."""
     writable: bool
-    """Every partition accepts records with acks=all, after leaders have moved.
+    """Whether every partition accepts records with acks=all, after leaders have moved.
 
-    Without a quorum this is true only of producers that already run: a new idempotent producer asks a broker for an
-    id, and brokers get ids from the ensemble."""
+    Without a quorum this is true only of producers that already run: a new idempotent producer asks a broker for an id,
+    and brokers get ids from the ensemble.
+    """
     zero_loss: bool
-    """No acknowledged record or metadata is lost, even if the lost servers never return."""
+    """Whether no acknowledged record or metadata is lost, even if the lost servers never return."""
     who: str
-    """What the operator must do until there is a quorum and everything is writable."""
+    """What the operator must do to restore the quorum and writes to all partitions."""
     shape: tuple[tuple[str, str, str], ...] = ()
     """Function, datacenter and failure domain of a server, or of each server of a pair."""
 

@@ -102,8 +102,8 @@ def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, 
 def _exact(wanted: set[str], pairs: Sequence[Row], all_of_them: str, two_of_them: str) -> str:
     """Return a name for the failures `wanted` among `pairs`; '' if no name fits exactly these.
 
-    Names tried are all pairs, pairs in one datacenter or rack, and pairs in different ones. `all_of_them` and
-    `two_of_them` are texts such as "any two brokers" and "two brokers".
+    The names cover all pairs, the pairs in one datacenter or rack, or the pairs in different datacenters or racks.
+    `all_of_them` and `two_of_them` are texts such as "any two brokers" and "two brokers".
     """
     names = {
         all_of_them: {row.failure for row in pairs},
