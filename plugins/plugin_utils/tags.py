@@ -14,9 +14,9 @@ ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 def unknown_tags(run: Iterable[str], skip: Iterable[str]) -> list[str]:
     """Return a warning for each of --tags and --skip-tags that contains a tag which no task of this project has.
 
-    `run` and `skip` are the values of --tags and --skip-tags. With an unknown tag, a run would silently skip all tasks;
-    but plays of a site may have tags of their own, so it is only a warning. `--skip-tags model` also causes a warning,
-    since it has no effect.
+    `run` and `skip` are the values of --tags and --skip-tags. With an unknown tag in --tags, a run would silently skip
+    all tasks. But plays of a site may have tags of their own, so an unknown tag is not an error. `--skip-tags model`
+    also causes a warning, since it has no effect.
     """
     skip = list(skip)
     unknown_by_option = {

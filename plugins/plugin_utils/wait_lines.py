@@ -50,7 +50,7 @@ def wait_in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], print_line
 def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
     """Context manager: print `what` and the elapsed seconds every INTERVAL seconds until the block ends.
 
-    `print_line` prints one text. For modules that do not report what they wait for.
+    Action plugins use it for modules that do not report what they wait for. `print_line` prints one text.
     """
     ended, started = threading.Event(), time.monotonic()
 

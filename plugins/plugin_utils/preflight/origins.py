@@ -1,4 +1,4 @@
-"""Finds the group that sets the wrong value of a problem, since a correction there is valid for all hosts."""
+"""Finds the group that sets the wrong value of a problem: a correction in this group corrects all its hosts."""
 
 from __future__ import annotations
 

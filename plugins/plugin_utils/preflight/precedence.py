@@ -125,7 +125,7 @@ def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:
 
 
 def _shadowed_kind(model: Model, name: str, weaker: Layer, stronger: Layer) -> ProblemKind:
-    """Return the kind of problem whose advice lets the value of `weaker` override that of `stronger`."""
+    """Return the kind of problem whose advice explains how the value of `weaker` can override that of `stronger`."""
     if f"{name}_overrides" in model.known:
         return GROUP_SHADOWED
     both_in_files = stronger.in_files and stronger.group != "all"

@@ -111,7 +111,7 @@ class GroupCommitter:
         self._thread.start()
 
     def offer(self, query: str, offsets: Offsets) -> None:
-        """Take over the offsets after a finished batch of the query with the name `query`; the thread commits them.
+        """Accept the offsets after a finished batch of the query with the name `query`; the thread commits them.
 
         If several queries read the same partition, the smallest of their offsets is committed.
         """

@@ -1,1 +1,1 @@
-"""One module per job, which ends in its `JOB`; the module has the name of the job."""
+"""The jobs: each module defines one job, under the name JOB, and has the name of this job."""
