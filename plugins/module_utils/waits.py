@@ -57,10 +57,10 @@ def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, 
 
 @dataclass(frozen=True)
 class Part:
-    """The state of a wait between two calls of a module: what was missing, and since when nothing more is missing."""
+    """The state of a wait between two calls of a module: what is missing, and since when nothing was added to that."""
 
     pause: float = 0
-    """Seconds after which this part ends; 0: with the wait."""
+    """Seconds after which this part of the wait ends; 0: it ends with the whole wait."""
     begun: float | None = None
     since: float | None = None
     lacking: Lacking = field(default_factory=dict)
@@ -75,27 +75,27 @@ WHOLE = Part()
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a wait, or of one call of a module that continues to wait (`rest`)."""
+    """The decision of a wait: `go` if it is positive; `rest` is set if the wait continues in the next module call."""
 
     go: bool
     lacking: Lacking
     why: str = ""
     """Why the wait continues or failed, or a warning if something is missing."""
     lasting: bool = False
-    """Whether more waiting is useless."""
+    """Whether waiting longer would not change the decision."""
     rest: Part | None = None
     """The state for the next part, if the wait continues."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """One observation of a cluster or an ensemble during a wait, and the function that decides by it."""
+    """One observation of a cluster or an ensemble during a wait, and the function that decides if the wait ends."""
 
     lacking: Lacking | None
-    """None without an answer."""
+    """What is missing, by kind; None if the cluster or ensemble did not answer."""
     why: str
     settle: Callable[[], Verdict] | None = None
-    """Decides by the observation; None if it proves nothing."""
+    """Returns the decision that follows from this observation; None if the observation allows no decision."""
 
 
 @dataclass(frozen=True)
@@ -104,23 +104,23 @@ class Patience:
 
     timeout: float
     same: float
-    """Seconds for which nothing more may become missing before a decision; without anything missing, at once."""
+    """Seconds for which nothing more may become missing before a decision. If nothing is missing, there is no delay."""
     part: Part = WHOLE
     every: float = 0
-    """Maximum interval in seconds between two decisions on the same observation; the first ones follow faster."""
+    """Maximum interval in seconds between two decisions on the same observation; the first intervals are shorter."""
     at_last: bool = False
-    """Whether to decide at the end of the wait, however short the last observation has lasted."""
+    """Whether to decide at the end of the wait even if something became missing less than `same` seconds ago."""
     enough: bool = False
-    """Whether a negative decision on an observation that has lasted for `same` ends the wait."""
+    """Whether a negative decision ends the wait once nothing more became missing for `same` seconds."""
 
 
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
     """Call `look` repeatedly until the wait may end or its time is over; return the last verdict.
 
-    `look` observes the cluster and returns a Look; its `settle` decides. The wait ends if the decision is positive, or
-    if waiting longer is useless. A decision is made at once if nothing is missing, otherwise when nothing more became
-    missing for `patience.same` seconds. If this call of the module ends before the wait does (`patience.part`), `rest`
-    of the verdict is for the next call.
+    `look` observes the cluster and returns a Look, whose function `settle` decides. The wait ends if the decision is
+    positive, or if waiting longer is useless. A decision is made at once if nothing is missing, otherwise when nothing
+    more became missing for `patience.same` seconds. If this call of the module ends before the wait does
+    (`patience.part`), the verdict's `rest` has the state for the next call.
     """
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)

@@ -1,4 +1,4 @@
-"""Finds out whether a Kafka broker that was started answers."""
+"""Finds out whether a Kafka broker that was just started answers requests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
 
 
 def answers(at: str, tls: bool) -> bool:
-    """Tell whether a Kafka broker answers requests at `at` (host:port); its port is open long before that.
+    """Tell whether a Kafka broker answers requests at `at` (host:port).
 
-    With `tls`, any answer of the broker in the TLS handshake counts, also a rejection of this client's certificate.
-    The broker's certificate is not verified, since no data is sent.
+    A broker opens its port long before it answers, so an open port is not enough. With `tls`, any answer of the broker
+    in the TLS handshake counts, also a rejection of this client's certificate. The broker's certificate is not
+    verified, since no data is sent.
     """
     host, _, port = at.rpartition(":")
     try:

@@ -87,8 +87,8 @@ class Files:
     def ids(self, wanted: Mapping[str, Any]) -> tuple[int, int] | None:
         """Return (user id, group id) of the owner and group in `wanted`.
 
-        If they do not exist, return None in check mode (a real run would have created them before); raise StateError
-        otherwise.
+        If the owner or the group does not exist, return None in check mode, because a real run would have created it
+        before. Otherwise raise StateError.
         """
         try:
             return pwd.getpwnam(wanted["owner"]).pw_uid, grp.getgrnam(wanted["group"]).gr_gid
@@ -165,8 +165,8 @@ class Files:
         """Replace the file `path` in the open directory `folder` by a new file with the text `content`.
 
         Without `wanted`, the new file gets the attributes of the old file. If another user than root may write to the
-        directory, the new file is prepared elsewhere, because that user could replace it by a link. Raises StateError
-        if `folder` is None.
+        directory, the new file is prepared elsewhere, because that user could replace the new file by a link. Raises
+        StateError if `folder` is None.
         """
         if not folder:
             raise StateError(f"{path}: there is no directory {os.path.dirname(path)}; create it first")

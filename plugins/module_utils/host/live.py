@@ -1,8 +1,9 @@
 """Stores in a file of the host which dynamic settings the process of a systemd unit has received.
 
-The process has the digest of the settings with which it was started in its variable LIVE_DIGEST. Settings received
-later may outlive the process: a broker reads them from ZooKeeper when it starts again. So the file survives a reboot.
-It lists each value that a run of this project may have set; any other value was set by another program.
+The process has an environment variable LIVE_DIGEST: the digest of the settings with which the process was started.
+Settings received later may outlive the process: a broker reads them from ZooKeeper when it starts again. So the file
+survives a reboot. The file lists each value that a run of this project may have set; any other value was set by another
+program.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class Record:
     process: str = ""
     """systemd's InvocationID of the process that received settings."""
     digest: str = ""
-    """The digest of the settings in force in this process since then; '' while a run is writing them."""
+    """The digest of the settings that this process received last; '' while a run is still sending settings."""
     told: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By name, the values that this project may have set and not removed."""
+    """By setting, the values that this project may have set and has not removed."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Live:
     """Whether the dynamic settings of a process differ from the declared settings."""
 
     differs: bool
-    """Whether it was neither started with them nor has received them."""
+    """Whether the settings that the process received last, or was started with, differ from the declared ones."""
     left: bool
-    """Whether it was started with them, and settings that it received earlier override them."""
+    """Whether values that earlier runs have set override the declared settings with which the process was started."""
     record: Record
 
 
@@ -92,7 +93,7 @@ def begin(unit: str, record: Record, process: str, settings: Mapping[str, str | 
 
 
 def end(unit: str, process: str, digest: str, begun: str, told: Mapping[str, Sequence[str]]) -> None:
-    """Store that the process has received the settings with this digest.
+    """Store that the process with the InvocationID `process` has received the settings with the digest `digest`.
 
     `told` maps each setting to the values that this project may have set. The record file is deleted instead if `told`
     is empty and the process was started with the same digest (`begun`). Raises OSError if the file cannot be written.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 FOLDER = "/run/millrace"
 NONE = "none"
-"""The InvocationID of a unit that does not run."""
+"""What a mark contains in place of an InvocationID if the unit was not running."""
 
 
 def path(unit: str) -> str:

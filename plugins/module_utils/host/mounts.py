@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 REPLICA = re.compile(r".+-\d+")
-"""The name of a folder in a log dir of Kafka."""
+"""The name of a folder that holds a replica in a log dir of Kafka, as `orders-0`."""
 MOVED = 0.2
-"""Seconds, longer than a broker takes to replace a replica by its copy in another log dir."""
+"""Seconds after which a broker has certainly replaced a replica by its copy in another log dir."""
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -65,10 +65,11 @@ def mount_table() -> dict[str, tuple[str, set[str]]]:
 
 
 def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return `found`, the result of `mounts`, without replicas that only seemed to be in two log dirs.
+    """Return `found`, the result of `mounts`, without replicas that seem to be in two log dirs for a moment.
 
     While a broker moves a replica to another log dir, the replica's folder can be seen in both log dirs. If a folder
-    was seen in two log dirs, this function looks again after MOVED seconds and leaves out the folder where it is gone.
+    was seen in two log dirs, this function looks again after MOVED seconds. It then leaves the folder out of `names` of
+    the log dir that no longer has the folder.
     """
     times = Counter(name for mount in found.values() for name in mount.get("names", ()) if REPLICA.fullmatch(name))
     both = {name for name, number in times.items() if number > 1}

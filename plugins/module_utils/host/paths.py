@@ -1,4 +1,4 @@
-"""Opens files safely although other users own directories on their paths and could replace entries by links."""
+"""Opens files safely if other users own directories on the path, and could replace a part of the path by a link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StateError(Exception):
 
 @dataclass(frozen=True)
 class Directory:
-    """An open directory; `name` is a path that leads to this same directory even if it is renamed or replaced."""
+    """An open directory; `name` is a path to this directory that stays valid if the directory is renamed or replaced."""
 
     name: str
     alone: bool
@@ -111,7 +111,7 @@ def descend(path: str, make: bool) -> int:
 def held(path: str, make: bool = False) -> Iterator[Directory | None]:
     """Context manager: yield the directory at `path` and keep it open; yield None if it does not exist.
 
-    With `make` missing directories are created. Raises StateError at a link that another user than root may have
+    With `make`, missing directories are created. Raises StateError at a link that another user than root may have
     created, or if the path is no directory.
     """
     try:
@@ -129,7 +129,7 @@ def held(path: str, make: bool = False) -> Iterator[Directory | None]:
 
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
-    """Context manager: new files and directories get this umask, whatever the umask of the host."""
+    """Context manager: set this process's umask to `mask`, and restore the previous umask at the end."""
     before = os.umask(mask)
     try:
         yield

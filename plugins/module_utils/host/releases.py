@@ -19,7 +19,7 @@ PRODUCTS = {
 }
 PROTOCOL = "inter.broker.protocol.version"
 IN_FORCE = "KAFKA_PROTOCOL"
-"""A variable in the environment of a broker's process: the protocol with which it was started (kafka.service.j2)."""
+"""Environment variable of a broker's process: the protocol with which the broker was started (kafka.service.j2)."""
 FILE = "/etc/kafka/server.properties"
 
 

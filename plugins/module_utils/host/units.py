@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.answering impo
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
-"""Digests of the settings that a process reads only at its start, and of its dynamic settings."""
+"""Environment variables with digests: of settings that a process reads only at its start; of dynamic settings."""
 REASONS = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
 
@@ -115,9 +115,9 @@ class Units:
     def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
         """Return the dynamic settings that the module kafka_live_config has to send to the unit's process.
 
-        `owed`: whether any settings have to be sent; without it, the other keys may be missing.
+        `owed`: whether any settings have to be sent; if not, the other keys may be missing.
         `anew`: whether the process has just started, or will be restarted (`started`, `restart`), so that it reads all
-        settings from its files; then only dynamic settings from before have to be removed.
+        settings from its files. Then the module only has to remove dynamic settings that earlier runs have sent.
         `digest`, `settings`, `told`: the declared settings, their digest, and the values that earlier runs have sent.
 
         The method also stores which settings the process is about to receive. If `wanted["live"]["told"]` is set, it
@@ -221,11 +221,13 @@ def behind(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _untold(name: str, unit: Mapping[str, str]) -> bool:
+    """Tell whether the process of a running unit has not received the declared dynamic settings."""
     declared, process = digest_in(unit.get("Environment", ""), LIVE), unit.get("InvocationID", "")
     return bool(declared) and live.judged(name, process, digest_of(unit["MainPID"], LIVE), declared).differs
 
 
 def _older(unit: Mapping[str, str]) -> bool:
+    """Tell whether the process of a running unit was started before the files of the unit changed."""
     files = re.findall(r"^(/.*?)(?: \(ignore_errors=\w+\))?$", unit.get("EnvironmentFiles", ""), re.MULTILINE)
     on_disk = unit.get("Environment", "")
     for path in files:
