@@ -19,7 +19,7 @@ class StateError(Exception):
 
 @dataclass(frozen=True)
 class Directory:
-    """An open directory; `name` is a path to this directory that stays valid if the directory is renamed or replaced."""
+    """An open directory; the path `name` leads to this directory even if another process renames or replaces it."""
 
     name: str
     alone: bool

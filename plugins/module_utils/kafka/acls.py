@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 CLUSTER = "kafka-cluster"
 KINDS = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")
-"""The kinds that can be declared; ACLs of other kinds (tokens, users) are never changed."""
+"""The kinds of resources whose ACLs can be declared; ACLs of other kinds (tokens, users) are never changed."""
 
 OPERATIONS = {
     "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
@@ -109,7 +109,7 @@ def of_cluster(found: Iterable[Acl]) -> list[Acl]:
 def may_alter(principal: str, found: Iterable[Acl], default: bool = True) -> bool:
     """Tell whether the ACLs in `found` allow `principal` to alter the cluster, which is needed to create any ACL.
 
-    `default` is returned if no ACL in `found` is for the cluster: then something other than an ACL may allow it.
+    If no ACL in `found` is for the cluster, return `default`: the right may then have another source than an ACL.
     """
     on_cluster = of_cluster(found)
     mine = [acl for acl in on_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]

@@ -17,9 +17,9 @@ KIND = "settings of"
 ALL = ""
 """Kafka's name for the scope of all brokers; a setting of a single broker overrides it."""
 Wanted = Mapping[str, Mapping[str, Any]]
-"""By scope (ALL, or the id of a broker as a string), settings; None removes one."""
+"""By scope (ALL, or the id of a broker as a string), the declared value of each setting; None removes the setting."""
 THROTTLES = re.compile(r"(leader|follower)\.replication\.throttled\..+|replica\.alter\.log\.dirs\.io\.max\..+")
-"""Set while replicas move, by the program that moves them."""
+"""Settings that throttle the copying of replicas; the program that moves the replicas sets them."""
 LOSING = (
     "log.cleaner.delete.retention.ms",
     "log.cleanup.policy",
@@ -32,7 +32,7 @@ LOSING = (
     "min.insync.replicas",
     "unclean.leader.election.enable",
 )
-"""They decide which records are lost, for every topic without a value of its own."""
+"""Settings that decide which records are lost, in each topic that has no value of its own."""
 LOSES = "decides which records are lost, for all topics without a value of their own"
 ALLOWED = "set allow_data_loss: true"
 LEAST: Mapping[str, tuple[int, str]] = {
@@ -50,9 +50,9 @@ LEAST: Mapping[str, tuple[int, str]] = {
         "producers that retry within their delivery.timeout.ms would write records twice",
     ),
 }
-"""The least values with which a cluster can run, and what happens below. Kafka accepts most lower values."""
+"""The least values with which a cluster can run, and what happens below them. Kafka accepts most lower values."""
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-"""A number that all programs read alike: not 0x10 or nan, which could not be compared with a minimum."""
+"""A decimal number, which can be compared with a minimum; 0x10 and nan are not accepted."""
 MESSAGE = "message.max.bytes"
 OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
 
@@ -62,11 +62,11 @@ class Known:
     """What brokers report about one setting: whether it is read-only or secret, and its value."""
 
     read_only: bool = False
-    """Read only when a broker starts."""
+    """Whether brokers read the setting only when they start."""
     secret: bool = False
-    """Its value is not shown; the same holds for names that brokers do not know."""
+    """Whether brokers do not show the value. They also do not show values of settings whose name they do not know."""
     value: str | None = None
-    """The current value; of message.max.bytes, the largest of all brokers."""
+    """The current value; for message.max.bytes, the largest value of all brokers."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def warnings(wanted: Wanted, found: Found) -> list[str]:
 def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
     """Yield a message for each declared setting of one scope that is rejected, without the name of the scope.
 
-    None removes a setting; brokers need not know the name of such a setting. Settings that decide which records are
+    A value of None removes a setting, also one whose name brokers do not know. Settings that decide which records are
     lost (LOSING) are rejected unless `allow_data_loss` is set.
     """
     existing = found.settings.get(scope, {})

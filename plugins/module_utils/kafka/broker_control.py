@@ -33,18 +33,18 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 
 SECONDS = 20.0
-"""Limit for brokers to apply a setting."""
+"""Seconds within which brokers have to apply a setting."""
 SETTLED = 1.0
-"""Seconds for which they then have to keep running: a broker that gets too little memory stops at once."""
+"""Seconds for which brokers then have to keep running: a broker that gets too little memory stops at once."""
 GONE = 2
 """Number of requests in a row without an answer after which a broker counts as stopped."""
 ADVICE = "look at: journalctl -u kafka there; null removes a setting"
 
 
 class FailedAnyway(Unsure):
-    """The reason of a change that may have been written, and that counts as failed even if it was.
+    """The reason of a change that may have been written, and that counts as failed even if it was written.
 
-    A broker stopped after the change, or still has the trial setting.
+    Either a broker stopped after the change, or a broker still has the trial setting.
     """
 
 
@@ -89,8 +89,8 @@ def validated(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
 def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Look) -> Done:
     """Write one change after the other; a change is done when each broker has applied it and keeps running.
 
-    A change for all brokers is tried on one broker first, as a setting of that broker, which is removed afterwards.
-    For changes whose write got no answer, `look` reads from the cluster whether they were made.
+    A change for all brokers is tried on one broker first, as a setting of that broker; the trial setting is removed
+    afterwards. For changes whose write got no answer, `look` reads from the cluster whether they were made.
     """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -143,7 +143,8 @@ def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | 
 
     Return (the trial change, which the caller has to undo, '') or (None, why the trial failed). Return (None, '') if
     there is no trial: the cluster has one broker, settings are only removed, or each broker overrides one of the
-    settings already. The controller is chosen last. Raises AdminError if a broker does not answer before the trial.
+    settings already. The controller is chosen only if no other broker can be. Raises AdminError if a broker does not
+    answer before the trial.
     """
     sets = {key: value for key, value in settings.items() if value is not None}
     candidates = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))

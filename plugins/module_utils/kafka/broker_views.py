@@ -22,9 +22,9 @@ AT_ONCE = 16
 TRIES = 3
 """Number of requests without an answer after which a broker counts as mute."""
 EMPTY = 3.0
-"""Seconds for which all brokers have to report no partitions before that is believed.
+"""Seconds for which all brokers have to report no partitions before the cluster counts as empty.
 
-A new controller informs them about each other first, and about partitions after that.
+A new controller first sends the list of brokers to the brokers, and sends the partitions later.
 """
 
 
@@ -37,8 +37,8 @@ class Views:
     """The answers of several brokers that were asked separately for the state of the cluster."""
 
     states: Mapping[int, State] = field(default_factory=dict)
-    """By broker, its view of the cluster; incomplete views (of partitions whose leader has not this listener) are left
-    out."""
+    """By broker, its view of the cluster. Left out are views with a leader that does not have the requested
+    listener."""
     mute: Collection[int] = ()
     """Brokers that answered at none of the addresses at which they are registered."""
 
@@ -128,6 +128,7 @@ def with_failed_dirs(cluster: Cluster, state: State, brokers: Collection[int]) -
     listener, client = next(iter(cluster.clients.items()))
 
     def failed(broker: int) -> bool:
+        """Tell whether a broker reports an offline log dir; False if the broker does not answer."""
         try:
             return bool(failed_dirs(client.properties, str(state.brokers[broker][listener]), broker))
         except AdminError:

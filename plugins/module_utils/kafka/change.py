@@ -18,7 +18,7 @@ class Failure(Exception):
     """A request to the cluster that failed as a whole; the base of AdminError and ClientError."""
 
     unsure = False
-    """Whether it may have been carried out: there was no answer."""
+    """Whether the request may have been carried out, because it got no answer."""
 
 
 class Unsure(str):
@@ -30,7 +30,10 @@ class PartlyWritten(str):
 
 
 Look = Callable[[Sequence["Change"], Outcome], Outcome]
-"""Reads changes again that may have been written, with the reasons; returns the reasons of those that are missing."""
+"""A function that reads from the cluster whether changes were made whose write got no answer.
+
+Its arguments are these changes, and the reason of each. It returns the reasons of the changes that are missing.
+"""
 
 MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
 BYTES = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
@@ -63,7 +66,7 @@ class Plan:
     changes: Sequence[Change] = ()
     unchanged: Sequence[str] = ()
     unmanaged: Sequence[str] = ()
-    """On the cluster but not declared."""
+    """Names of resources that are on the cluster but not declared."""
     refusals: Sequence[str] = ()
 
     def summary(self) -> dict[str, list[str]]:
@@ -94,7 +97,7 @@ class Done:
 
     done: Sequence[Change] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
-    """By kind and name, the reason."""
+    """By `KIND NAME` of a change that failed, the reason."""
     untried: Sequence[Change] = ()
 
     @property

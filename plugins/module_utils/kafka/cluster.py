@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import racks
 
 PATIENCE = 3.0
-"""Seconds for which a replica has to be out of sync before moves are read; also the interval of reading them again."""
+"""Seconds for which a replica has to be out of sync before reassignments are read; also the interval of these reads."""
 
 
 class ClusterError(Exception):
@@ -55,7 +55,7 @@ class State:
     def under_replicated(self, sick: Collection[int] = ()) -> list[Partition]:
         """Return the partitions with a replica out of sync.
 
-        Not counted are replicas on brokers in `sick` (with a failed disk), and replicas that a reassignment is adding.
+        Replicas on brokers in `sick` (with a failed disk) do not count, nor do replicas that a reassignment is adding.
         """
         return [p for p in self.partitions if self.lacks(p) - set(sick)]
 
@@ -174,6 +174,7 @@ class Cluster:
         return self._with_moves(State(registered, controller, partitions), patience)
 
     def _with_moves(self, state: State, patience: float) -> State:
+        """Return `state`, with the replicas that are being added if one is out of sync for `patience` seconds."""
         now = time.monotonic()
         if not state.under_replicated():
             self.lacking_since, self.adding = -1.0, {}

@@ -40,7 +40,7 @@ PRUNE: dict[str, Any] = {
         "max_deletes": {"type": "int", "default": 0},
     },
 }
-"""What may be deleted because it is not declared; each module reads its own kinds of it."""
+"""The option `prune`: what may be deleted because it is not declared. Each module reads only its own kinds."""
 TOPIC: dict[str, Any] = {
     "name": {"type": "str", "required": True},
     "partitions": {"type": "int"},

@@ -17,13 +17,13 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 
 ELECTION = 10.0
-"""Seconds for the elections during a rolling restart; the election at its end covers what they do not reach."""
+"""Seconds for an election during a rolling restart; partitions left over are elected at the end of the restart."""
 CONNECTED = 0.8
-"""Seconds in which followers connect to a leader that has just started; there is no way to observe it."""
+"""Seconds that followers need to connect to a leader that has just started; their connections cannot be observed."""
 ANSWER = 1.0
 """Seconds until an election is answered, if nothing delays it."""
 FOLLOWED = 0.4
-"""Seconds in which connected followers start to follow a new leader."""
+"""Seconds that connected followers need to start following a new leader."""
 
 
 class Elections:
@@ -147,6 +147,7 @@ class Elections:
             raise ClusterError(f"election of preferred leaders: {error}") from error
 
     def _ask(self, asked: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
+        """Request the election of the partitions in `asked`; return the function that waits for the answer."""
         names = {str(p) for p in asked}
         self.asked |= names
         self.given -= names
@@ -169,12 +170,13 @@ class Elections:
         self.given |= {str(p) for p in asked} - refused.keys()
 
     def _seen(self, state: State) -> State:
-        """Record and return a state; one without partitions is only returned, since that broker has just started."""
+        """Return `state`; store it as the last one if it has partitions (a broker that just started reports none)."""
         if state.partitions:
             self.last = state
         return state
 
     def _look(self, wait: waits.Wait) -> State:
+        """Return the cluster's state; repeat requests without an answer until `wait` is over."""
         while True:
             try:
                 return self._seen(self.cluster.state())
@@ -184,6 +186,7 @@ class Elections:
             waits.rest(0.2)
 
     def _others(self, state: State) -> list[Partition]:
+        """Return the partitions to elect: led by another replica although their preferred leader could lead."""
         return [p for p in state.led_by_another() if self.brokers is None or p.replicas[0] in self.brokers]
 
     def _first(self) -> list[Partition]:
@@ -211,8 +214,10 @@ def not_elected(left: Sequence[object], refused: Mapping[str, str]) -> str:
 
 
 def _led(state: State) -> set[str]:
+    """Return the partitions (TOPIC-NUMBER) that are led by their preferred leader."""
     return {str(p) for p in state.partitions if p.replicas and p.leader == p.replicas[0]}
 
 
 def _internal(partition: Partition) -> bool:
+    """Tell whether a partition belongs to an internal topic of Kafka."""
     return partition.topic.startswith("__")

@@ -10,9 +10,9 @@ from typing import Any
 
 Entries = Sequence[Mapping[str, Any]]
 NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
-"""org.apache.kafka.common.internals.Topic."""
+"""A valid name of a topic (org.apache.kafka.common.internals.Topic)."""
 MOST_PARTITIONS = 100_000
-"""The library creates at most this number in one request."""
+"""Maximum number of partitions that the client library creates in one request."""
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
 
 
@@ -49,7 +49,7 @@ def users(wanted: Entries) -> Iterator[str]:
 
 
 def acl(item: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the mistakes of an entry of kafka_acls, with which it would apply to no user, or allow and deny nothing."""
+    """Yield the mistakes of an entry of kafka_acls with which its ACLs match no request, or a value is ignored."""
     if item["principal"] == "User:":
         yield "the principal has no name; write the name after User:"
     if not item["operations"]:

@@ -27,9 +27,9 @@ class Rules:
     """Names or patterns of topics that may have no leader, or not be writable, while their broker is down."""
     racks: Racks = field(default_factory=dict)
     together: Racks | None = None
-    """By broker, the set of brokers that is restarted together; by default the rack."""
+    """By broker, the name of the set of brokers that are restarted together; by default its rack."""
     former: Collection[int] = ()
-    """Brokers that were the controller until now; a broker that names one of them does not know the next one yet."""
+    """Brokers that were the controller until now. A broker that names one of them does not know the new one yet."""
 
 
 PLAIN = Rules()
@@ -41,20 +41,20 @@ class Snapshot:
 
     state: State
     min_isr: Mapping[str, int] = field(default_factory=dict)
-    """min.insync.replicas by topic, of the topics of which brokers to be stopped hold a partition in sync."""
+    """By topic, its min.insync.replicas; only topics of which a broker to be stopped has an in-sync replica."""
     moving: Collection[str] = ()
     """Partitions whose replicas are being reassigned, as TOPIC-NUMBER."""
     silent: Collection[int] = ()
     """Brokers to be stopped that are the only in-sync replica of a partition, and do not answer."""
     unheard: Collection[int] = ()
-    """Brokers that stay, count as in sync, and do not answer: a dead broker counts until its session expires.
+    """Brokers that stay, count as in sync, and do not answer, as a dead broker whose session has not expired yet.
 
-    If there are any, nothing else was read, except for an order.
+    If there are any, nothing else was read, except to compute the order of a restart.
     """
     hung: Collection[int] = ()
     """Brokers to be stopped that do not answer; only known if `unheard` is not empty."""
     views: Mapping[int, State] = field(default_factory=dict)
-    """The view of each broker that stays, and of their controller; the worst view counts.
+    """The view of each broker that stays, and the view of the controller of these brokers; the worst view counts.
 
     If empty, `state` is used.
     """
@@ -80,7 +80,7 @@ class Block:
     why: str
     cure: str
     lasting: bool = False
-    """Whether waiting changes nothing."""
+    """Whether waiting does not remove the reason."""
 
     def __str__(self) -> str:
         """Return the reason as one text: `WHAT: WHY; CURE`."""
@@ -102,8 +102,8 @@ def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> l
 def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
     """Return those of `brokers` that are restarted first, because any other restart would wait for them.
 
-    These brokers are down, do not answer, or are in sync with none of their partitions. The controller is not included
-    for the last reason.
+    These brokers are down, do not answer, or are in sync with none of their partitions. A controller that is in sync
+    with none of its partitions is not included.
     """
     controller = snapshot.states[0].controller
 
@@ -194,6 +194,7 @@ def silence(broker: int) -> str:
 
 
 def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
+    """Return what to do about a broker that does not answer but counts as in sync."""
     if snapshot.hung:
         hung = _listed(map(str, sorted(snapshot.hung)), "broker")
         cure = "so it is unknown what they hold: restart one of them on its host (systemctl restart kafka)"
@@ -202,7 +203,7 @@ def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
 
 
 def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | None:
-    """Return the reason why a stop would not let other replicas become leaders; None if a controller can elect them.
+    """Return why no controller would elect new leaders if brokers stopped now; None if a controller would.
 
     Reasons: there is no controller, brokers name different controllers, or a broker still names one of `former`
     (brokers that were the controller until now). A stopping broker asks the controller that it knows to move its
@@ -233,6 +234,7 @@ def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | No
 
 
 def _of_topics(few: Mapping[str, str]) -> Iterator[Block]:
+    """Yield a Block for each reason in `few`, {topic: why it has too few replicas}; the Block names the topics."""
     by_reason: dict[str, list[str]] = {}
     for topic, why in few.items():
         by_reason.setdefault(why, []).append(topic)
@@ -242,10 +244,12 @@ def _of_topics(few: Mapping[str, str]) -> Iterator[Block]:
 
 
 def _named(what: str, names: Sequence[str]) -> str:
+    """Return `what` and the first SHOWN of `names` as text, and how many more names there are."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return _listed(names[:SHOWN], what) + more
 
 
 def _listed(names: Iterable[str], what: str) -> str:
+    """Return `what`, in the plural if there are several names, followed by all `names`, as text."""
     every = list(names)
     return f"{what}{'s' if every[1:] else ''} {', '.join(every)}"

@@ -29,11 +29,14 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 
 MIN_ISR = "min.insync.replicas"
 HEARD = 5.0
-"""Seconds in which all brokers know the next controller, unless there is none, or it cannot reach one of them."""
+"""Seconds within which all brokers know a new controller, unless none was elected or it cannot reach a broker."""
 
 
 class UntoldError(ClusterError):
-    """No broker reports the settings of topics; the request must not be repeated, as it occupies a broker's thread."""
+    """No broker reports the settings of topics.
+
+    The request must not be repeated, because each request without an answer occupies a thread of a broker.
+    """
 
 
 def snapshot(
@@ -114,7 +117,7 @@ def with_controller(
     """Return `found` with the controller's own view added if the controller is in `stop`.
 
     If `former` (brokers that were the controller until now) is not empty, the views of all brokers in `stop` and
-    `former` are added instead: a stopping broker asks the controller that it knows.
+    `former` are added instead: a stopping broker asks the controller that it knows to move its leaders.
     """
     added = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
     named = added & set(state.brokers)
@@ -134,6 +137,7 @@ def judging(
     since, last = waits.now() if begun is None else begun, [broker for broker in former if broker >= 0]
 
     def over(state: State) -> bool:
+        """Tell whether brokers that still name a former controller no longer block the stop."""
         late = bool(last) and waits.now() - since > HEARD
         return late and (others_agree(cluster, state, stop, last) or elected_again(cluster, state, last))
 
@@ -166,6 +170,7 @@ def elected_again(cluster: Cluster, state: State, former: Sequence[int]) -> bool
     listener, client = next(iter(cluster.clients.items()))
 
     def controls(broker: int) -> bool | None:
+        """Tell whether a broker answers as the controller; None if it does not answer."""
         try:
             moves.told_by(client.properties, str(state.brokers[broker].get(listener)), broker)
         except Uncontrolled:

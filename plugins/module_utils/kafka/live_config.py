@@ -1,4 +1,4 @@
-"""Computes which dynamic settings in the file of a broker the running broker still has to receive. No I/O.
+"""Computes which dynamic settings in the file of a broker still have to be sent to the running broker. No I/O.
 
 The package facade reads and writes the settings.
 """
@@ -19,7 +19,7 @@ THREADS = (
     "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
 )
-"""Kafka at most doubles or halves them in one change (DynamicThreadPool, LogCleaner)."""
+"""Numbers of threads. Kafka at most doubles or halves such a number in one change (DynamicThreadPool, LogCleaner)."""
 LIVE = (
     *THREADS,
     "compression.type",
@@ -37,7 +37,8 @@ SYNONYMS = (
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
 )
-"""The first one that is set overrides the others, and is the only one that can be set while a broker runs."""
+"""Names of the same setting. The first one that is set overrides the others. Only the name that ends in .ms can be
+set while a broker runs."""
 UNITS = {"ms": 1, "minutes": 60_000, "hours": 3_600_000}
 KIND = "settings of"
 BY_HAND = "remove it with null (kafka_broker_config), or set it in kafka_dynamic_config"
@@ -52,7 +53,7 @@ class Running:
     everywhere: Mapping[str, str | None] = field(default_factory=dict)
     """Dynamic settings of all brokers."""
     begun: Mapping[str, str] = field(default_factory=dict)
-    """Values at its start: those of its file, else Kafka's defaults."""
+    """Values with which the broker was started: those of its file, else Kafka's defaults."""
     default: Mapping[str, str] = field(default_factory=dict)
     """Kafka's defaults."""
 
@@ -65,9 +66,9 @@ class Owed:
     settings: Mapping[str, str | None]
     """The value of each setting in the file; None if the file does not set it."""
     told: Mapping[str, Sequence[str]]
-    """Values that this project may have set. Other values were set by another program."""
+    """By setting, the values that this project may have set. Other values were set by another program."""
     anew: bool = False
-    """Whether it was started with this file, or will be before it receives any setting."""
+    """Whether the broker was started with this file, or will be restarted before it receives any setting."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Update:
     """The changes of one broker's dynamic settings after which its process uses the values of its file."""
 
     waves: Sequence[Mapping[str, str | None]]
-    """Written one after the other; None removes a setting."""
+    """The changes to write one after the other, each {setting: value, or None to remove the setting}."""
     before: Sequence[str]
     after: Sequence[str]
     told: Mapping[str, Sequence[str]]
-    """The values that are set by this project after the changes."""
+    """By setting, the values that this project has set once the changes are written."""
     left: Sequence[str]
     """Settings of other programs that override the file, as sentences."""
     settled: bool

@@ -19,9 +19,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import at_controller
 
 WAIT = 10.0
-"""Seconds after which strays are read again: brokers have deleted some within that time."""
+"""Seconds between two reads of possible stray replicas: brokers have deleted some of them within that time."""
 MOST = 60.0
-"""Seconds after which strays that still decrease are not reported."""
+"""Seconds after which stray replicas are not reported if their number still decreases."""
 
 Held = tuple[int, str, Place]
 """A broker, one of its log dirs, and a partition of which the log dir has a replica."""
@@ -38,7 +38,7 @@ class Holdings:
     strays: Mapping[Held, int] | None = None
     """The bytes of replicas that do not belong to their broker, None if no broker could be asked."""
     limits: Mapping[int, str] = field(default_factory=dict)
-    """By broker, the throttle of copies between its log dirs in bytes per second, although nothing is copied."""
+    """By broker, the forgotten throttle of copies between its log dirs, in bytes per second."""
 
 
 def look(admin: Admin, state: State, limits: bool = False) -> Holdings:

@@ -105,6 +105,7 @@ def find(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def _begin(options: Options, place: Place, ends: Ends) -> int:
+    """Return the offset at which reading begins: from the option offset or timestamp, else the first offset."""
     if options["offset"] is not None:
         return int(min(max(options["offset"], ends.earliest[place]), ends.latest[place]))
     if options["timestamp"] is not None:
@@ -154,7 +155,7 @@ REFUSALS = (
     "INVALID_REQUEST",
     "NOT_CONTROLLER",
 )
-"""Answers after which nothing was started; after any other, above all a timeout, a delete may be in progress."""
+"""Errors after which nothing was deleted; after any other error, above all a timeout, a deletion may be in progress."""
 
 
 def certain(why: str) -> bool:

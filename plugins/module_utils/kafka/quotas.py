@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 )
 
 Values = Mapping[str, float]
-"""{producer_byte_rate: 1048576.0, ...}"""
+"""The values of a quota, as {producer_byte_rate: 1048576.0, ...}."""
 
 
 class Entity(NamedTuple):

@@ -22,7 +22,7 @@ class Batch:
 
     brokers: tuple[int, ...]
     why: str = ""
-    """Why they are not a whole rack, although racks were requested."""
+    """Why the batch is not a whole rack, although whole racks were requested."""
 
 
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:

@@ -18,7 +18,7 @@ WITHOUT = " without "
 JUDGE = 2.0
 """Maximum interval in seconds between two snapshots for the gate."""
 CONFIRM = 0.5
-"""Maximum interval in seconds between two requests to each broker whether the brokers are back."""
+"""Maximum interval in seconds between two requests to each broker that show whether restarted brokers are back."""
 SAME = 30.0
 """Seconds for which nothing may change before a broker is stopped in a cluster that is not healthy."""
 
@@ -88,7 +88,7 @@ def looks(
 
 
 Confirm = Callable[[State], Sequence[State]]
-"""Asks each broker, after a look that one broker answered (broker_views.py). Raises ClusterError."""
+"""Asks each broker for its view, after one broker has answered (broker_views.py). Raises ClusterError."""
 
 
 def before_order(
@@ -195,6 +195,7 @@ def after_restart(
     """
 
     def worse(state: State) -> bool:
+        """Tell whether a restarted broker is not back, or more is missing than before the restart."""
         found = lacking(state, expected)
         more = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
         # A partition that was offline may be under-replicated now.

@@ -23,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Placement, Rack
 
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Set by the program that moves replicas; never treated as drift, but reported if they are left."""
+"""Throttles, set by the program that moves replicas. They are never drift, but are reported if they remain."""
 RETENTION = ("retention.ms", "retention.bytes")
 UNLIMITED = "-1"
 
@@ -33,7 +33,7 @@ class Found:
     """An existing topic of the cluster."""
 
     replicas: Sequence[tuple[int, ...]]
-    """The replicas of each partition, in the order of their numbers."""
+    """The replicas of each partition, in the order of partition numbers."""
     dynamic: Mapping[str, str] = field(default_factory=dict)
     """The topic's own settings."""
 
@@ -55,7 +55,7 @@ class Cluster:
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
-    """Tell whether two values of the setting `key` are equal: as numbers, booleans, or policies in any order."""
+    """Tell whether two values of the setting `key` are equal as numbers, booleans, or policies in any order."""
     if one is None or other is None or one == other:
         return one == other
     if key == "cleanup.policy":

@@ -13,11 +13,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 MECHANISM, ITERATIONS = "SCRAM-SHA-512", 8192
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
-"""The limits of brokers."""
+"""The least and the largest number of iterations that brokers accept."""
 LOGIN, GENERATION, ALWAYS = "login", "generation", "always"
-"""How to find out whether a password is unchanged; with the last one, it always counts as changed."""
+"""The ways to find out whether a password is unchanged (option verify); with `always`, it counts as changed."""
 STEP = 1024
-"""Iterations are a multiple of this plus the generation, so that each pair of numbers has its own sum."""
+"""Declared iterations are a multiple of STEP; the generation is added to them, so each pair has another sum."""
 Kept = Mapping[str, Mapping[str, int]]
 """{user: {mechanism: iterations}} of the cluster."""
 

@@ -22,9 +22,9 @@ NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"
 
 @dataclass(frozen=True)
 class Served:
-    """The answer of one port: the serial number of its certificate (hexadecimal), and its end of validity (UTC).
+    """The answer of one port: its certificate's serial number (hexadecimal) and end of validity (UTC).
 
-    `authorities` are the subjects of the CAs that the port accepts, [] if it requests no client certificate.
+    `authorities` are the subjects of the CAs that the port accepts, [] if the port requests no client certificate.
     """
 
     serial: str = ""

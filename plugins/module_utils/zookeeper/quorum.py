@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 SERVES = ("leader", "follower", "observer", "standalone")
 IDLE = ("not serving", "read-only")
-"""Modes of servers that do not take part: a read-only one has no connection to the others, and serves only reads."""
+"""Modes of servers that do not take part. A read-only server has no connection to the others and serves only reads."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Ensemble:
     """The state of an ensemble at one time, as its servers reported it."""
 
     modes: Mapping[str, str]
-    """By server leader, follower, observer, standalone, `not serving`, `read-only`, or `down` without an answer."""
+    """Mode of each server: leader, follower, observer, standalone, `not serving`, `read-only` or `down` (no answer)."""
     voters: Sequence[Voter]
     followers: int = 0
     observers: int = 0
-    """The number of each that the leader counts as in sync; -1 if it does not report it."""
+    """How many followers and observers the leader reports as in sync; -1 if it does not report the number."""
     has: Collection[str] | None = None
-    """The names of the servers that the leader has; None if it does not list them, or was not asked."""
+    """The names of the servers connected to the leader; None if the leader does not list them, or was not asked."""
 
     def of(self, *modes: str) -> list[str]:
         """Return the names of the servers that are in one of these modes."""
@@ -48,7 +48,7 @@ class Block:
     cure: str
 
     def __str__(self) -> str:
-        """Return the reason as one sentence: what is affected, why, and the remedy."""
+        """Return the reason as one text: what is affected, why, and the remedy."""
         return f"{self.what}: {self.why}; {self.cure}"
 
 

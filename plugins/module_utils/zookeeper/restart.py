@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum im
 SYNCED = r"^zk_synced_(follower|observer)s\t(\d+)"
 SENT = r"^zk_cnt_(\d+)_learner_handler_qp_size\t(\d+)"
 PINGS = 6
-"""How often the leader is asked again, every half second: it pings its servers within that time (tickTime 2000)."""
+"""How often the leader is asked again, every half second; within that time it pings each server (tickTime 2000)."""
 SAME = 10.0
 """Seconds for which nothing may change before a server is stopped: during an election no server serves for a while."""
 
@@ -75,8 +75,7 @@ def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
     """Return {kind: texts} of what keeps the ensemble from being healthy; {} if nothing does.
 
     `servers`: names of the servers that do not serve. `leaders`: a text if there is not exactly one leader.
-    `followers`: a
-    text if followers are not in sync.
+    `followers`: a text if followers are not in sync.
     """
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))
