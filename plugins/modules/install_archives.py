@@ -136,6 +136,7 @@ def put(unpacked: Mapping[str, str]) -> None:
 
 
 def _put(dest: str, checksum: str) -> None:
+    """Write the checksum into `DEST.new`, and rename it to `dest`, in place of the present directory."""
     new = f"{dest}.new"
     with open(os.path.join(new, MARKER), "w", encoding="ascii") as stream:
         stream.write(checksum + "\n")

@@ -163,7 +163,7 @@ BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"typ
 def texts(config: dict[str, Any] | None) -> dict[str, Any]:
     """Return a topic's settings with their values as strings; lists, dicts and None stay as they are.
 
-    These are rejected later.
+    Later checks reject values that are lists, dicts or None.
     """
     return {
         key: value if value is None or isinstance(value, (list, dict)) else str(value)

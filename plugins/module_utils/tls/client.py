@@ -13,8 +13,9 @@ class OwnFileError(OSError):
 def trusting(ca: str | None) -> ssl.SSLContext:
     """Return a TLS context for a client that trusts the CAs in the PEM file `ca`; None: the CAs of this machine.
 
-    Like librdkafka, the context accepts certificates without every extension of RFC 5280, and trusts no intermediate CA
-    without its root. Python's defaults do the opposite from 3.13 on. Raises OSError if the file cannot be read.
+    Like librdkafka, the context accepts certificates that do not have every extension of RFC 5280. It trusts no
+    intermediate CA without its root. Python's defaults do the opposite from 3.13 on. Raises OSError if the file cannot
+    be read.
     """
     context = ssl.create_default_context(cafile=ca)
     context.verify_flags &= ~(ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN)

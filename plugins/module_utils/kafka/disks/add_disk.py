@@ -33,9 +33,9 @@ class Request:
 
     disk: NewDisk
     rate: int | None = None
-    """Bytes a second of each broker; None without a limit."""
+    """Bytes a second that each broker may copy; None without a limit."""
     limited: bool = False
-    """Whether a rate was given; `unlimited` is one."""
+    """Whether the option `rate` was set; `unlimited` is a value of this option."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +216,7 @@ def finish(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:
     """
 
     def look() -> list[str]:
+        """Return [] if the broker uses the disk; raise Unfinished otherwise."""
         if new_disk.serves(disk, log_dirs(run.admin, [disk.broker])):
             return []
         text = f"all replicas are in sync, but broker {disk.broker} does not serve from {disk.path}: see its log"

@@ -66,6 +66,7 @@ def prepare(
 
 
 def _turned(one: Shift) -> Shift:
+    """Return the shift that moves a replica back to its source."""
     return replace(one, source=one.target, target=one.source)
 
 
@@ -101,6 +102,7 @@ def resume(request: Request, begun: Record, dirs: Sequence[LogDir], headline: st
 
 
 def _brokers(of: Iterable[Shift]) -> set[int]:
+    """Return the ids of the brokers of these shifts."""
     return {one.broker for one in of}
 
 
@@ -154,6 +156,7 @@ def before_and_after(dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str
 
 
 def _change(before: str, after: str) -> str:
+    """Return `before -> after`, or only `before` if the two are equal."""
     return before if before == after else f"{before} -> {after}"
 
 

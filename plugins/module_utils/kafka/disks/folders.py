@@ -12,10 +12,10 @@ KAFKA_FILES = re.compile(
     r"|(cleaner|log-start|recovery-point|replication)-(offset-)?checkpoint.*"
     r"|.+-offset-checkpoint.*|.+-\d+(\.[0-9a-z]+-(delete|future|stray))?"
 )
-"""Names of what a broker creates in a log dir."""
+"""Names of the files and folders that a broker creates in a log dir."""
 MADE_BY_MKFS = "lost+found"
-"""Made by mkfs.ext4. A broker takes each folder for a partition, and fails to start with this one
-(UnifiedLog.parseTopicPartitionName)."""
+"""A folder that mkfs.ext4 creates. A broker takes each folder in a log dir for a partition, and fails to start if it
+finds this one (UnifiedLog.parseTopicPartitionName)."""
 REPLICA = re.compile(r"(.+)-(\d+)")
 FUTURE = re.compile(r"(.+)-(\d+)\.[0-9a-z]+-future")
 

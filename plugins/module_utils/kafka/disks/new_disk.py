@@ -27,7 +27,7 @@ class NewDisk:
     """By log dir, its meta.properties."""
     is_mount: bool = True
     lost: frozenset[str] = frozenset()
-    """Partitions whose records are given up, as topic-0."""
+    """Partitions, as topic-0, whose records the user gives up."""
 
     @property
     def words(self) -> str:
@@ -105,7 +105,7 @@ def _foreign_data(disk: NewDisk, cluster_id: str) -> list[str]:
 def _other_failures(disk: NewDisk) -> list[str]:
     """Return a reason for each other log dir of the broker that fails.
 
-    While one is offline, the broker does not recreate missing replicas, because they may be in that log dir
+    While a log dir is offline, the broker does not recreate missing replicas, because they may be in that log dir
     (LogManager.getOrCreateLog).
     """
     failed = {

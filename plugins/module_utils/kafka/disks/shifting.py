@@ -106,7 +106,7 @@ class Run:
     again: str = AGAIN
     """Advice on how to resume if the run fails."""
     now: Standing = Standing()
-    """The state at the last look."""
+    """The state of the shifts when the log dirs were last read."""
     held: str = ""
     """Why the run has not ended although all shifts are done."""
     refused: dict[str, str] = field(default_factory=dict)

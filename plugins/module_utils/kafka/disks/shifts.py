@@ -133,6 +133,7 @@ def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> D
 
 
 def _normal(path: str) -> str:
+    """Return a path without slashes at its end."""
     return path.rstrip("/") or "/"
 
 
@@ -179,10 +180,10 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
 
 
 def canceled(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
-    """Return those of the shifts in `left`, the rest of a cancel, that need no copy.
+    """Return the shifts in `left`, the rest of a cancel, that need no copy.
 
-    In these, the replica has not left its old log dir yet: it stays there while it is copied to the other log dir. So
-    the cancel only has to stop that copy. `dirs` are the log dirs that brokers reported.
+    The replica of such a shift is still in its old log dir, because it stays there while it is copied to the other log
+    dir. So the cancel only has to stop that copy. `dirs` are the log dirs that brokers reported.
     """
     has = {(one.broker, place): one.path for one in dirs for place in one.sizes}
     return {shift for shift in left if has.get((shift.broker, shift.place)) == shift.target}
@@ -274,6 +275,7 @@ def _empty(broker: int, path: str, rooms: list[Room], movable: Collection[Place]
 
 
 def _shift(source: Room, target: Room, place: Place) -> None:
+    """Move the replica of a partition from one Room to another, and count its bytes as received."""
     size = source.held.pop(place)
     target.held[place] = size
     target.coming.append(size)
@@ -282,9 +284,9 @@ def _shift(source: Room, target: Room, place: Place) -> None:
 def _balance(rooms: list[Room], movable: Collection[Place]) -> None:
     """Shift replicas in `rooms` until all log dirs hold about the same bytes, as far as whole replicas allow it.
 
-    Each step shifts one replica from the fullest log dir to another. Its size is the nearest to what the one has too
-    much and the other too little, so no more is copied than needed. Each step brings two log dirs closer, so the loop
-    ends.
+    Each step shifts one replica from the fullest log dir to another. Its size is the nearest to the smaller of two
+    amounts: the bytes of the fullest log dir above the average, and the bytes of the other log dir below it. So no more
+    is copied than needed. Each step brings two log dirs closer, so the loop ends.
     """
     if not rooms:
         return

@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 
 RESOURCES = {"CLUSTER": "BROKER"}
-"""librdkafka's names where they differ from Kafka's."""
+"""librdkafka's names of kinds of resources, where they differ from Kafka's names."""
 
 
 def found(admin: Admin) -> set[Acl]:

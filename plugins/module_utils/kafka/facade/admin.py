@@ -78,14 +78,14 @@ class Metadata:
 
     cluster_id: str
     controller: int
-    """-1 if there is none."""
+    """The id of the controller, -1 if there is none."""
     brokers: Mapping[int, tuple[str, int]]
     """By id, the address and port of the listener that was used."""
     partitions: Sequence[Partition]
     unseen: Sequence[Partition] = ()
-    """Those of the partitions whose leader does not have this listener."""
+    """Those of `partitions` whose leader does not have the listener that was used."""
     said_by: int = -1
-    """The broker that returned it; -1 if that is not known."""
+    """The id of the broker that returned this metadata; -1 if it is not known."""
 
     @cached_property
     def topics(self) -> dict[str, list[tuple[int, ...]]]:
@@ -226,7 +226,7 @@ class Admin:
     def reach_controller(self) -> None:
         """Wait until the cluster has a controller that can be reached: only the controller writes topics and users.
 
-        Raises Uncontrolled if it has none after ELECTION seconds, AdminError if no broker answers.
+        Raises Uncontrolled if there is no such controller after ELECTION seconds, AdminError if no broker answers.
         """
         deadline, tick = time.monotonic() + ELECTION, threading.Event()
         while why := uncontrolled(self.metadata()):

@@ -11,9 +11,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Running, in_ms, synonyms
 
 BROKER = 4
-"""Kafka's number of this kind of resource."""
+"""Kafka's number of the kind of resource BROKER."""
 OF_BROKER, OF_ALL, OF_FILE, DEFAULT = 2, 3, 4, 5
-"""Kafka's numbers of the source of a value: the broker's setting, that of all brokers, the file at start, default."""
+"""Kafka's numbers for the source of a value: a setting of one broker, of all brokers, of the file, or a default."""
 SET, DELETE = 0, 1
 Own = dict[str, str | None]
 
@@ -80,8 +80,8 @@ def _set(entries: Any, source: int) -> Own:
 def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
     """Return {setting: value} of the settings in LIVE, if only these sources count; the first source has precedence.
 
-    A file may use a synonym in another unit, as log.retention.hours. Kafka lists it only in the entry of that synonym
-    (ConfigHelper.configSynonyms), so all entries are searched.
+    A file may use a synonym in another unit, as log.retention.hours. Kafka lists such a value only in the entry of that
+    synonym (ConfigHelper.configSynonyms), so all entries are searched.
     """
     by_source = {source: _set(entries, source) for source in sources}
     values: dict[str, str] = {}

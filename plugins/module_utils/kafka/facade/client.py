@@ -15,27 +15,28 @@ class ClientError(Failure):
 
 
 def admin(properties: Mapping[str, Any]) -> Any:
-    """Return an admin client for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
+    """Return an admin client for librdkafka's properties. Raises ClientError if a property or its file is invalid."""
     from confluent_kafka.admin import AdminClient
 
     return _made(AdminClient, properties)
 
 
 def producer(properties: Mapping[str, Any]) -> Any:
-    """Return a producer for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
+    """Return a producer for librdkafka's properties. Raises ClientError if a property or its file is invalid."""
     from confluent_kafka import Producer
 
     return _made(Producer, properties)
 
 
 def consumer(properties: Mapping[str, Any]) -> Any:
-    """Return a consumer for librdkafka's properties. Raises ClientError for an invalid one or a missing file."""
+    """Return a consumer for librdkafka's properties. Raises ClientError if a property or its file is invalid."""
     from confluent_kafka import Consumer
 
     return _made(Consumer, properties)
 
 
 def _made(kind: Any, properties: Mapping[str, Any]) -> Any:
+    """Return a client of the class `kind`; raise ClientError that names the file or the property that is wrong."""
     from confluent_kafka import KafkaException
 
     try:

@@ -88,9 +88,9 @@ class KafkaPython:
     """A client of one cluster with kafka-python, through one listener, with the rights of a super user."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """`properties` are librdkafka's; the first of their servers that completes a handshake is used.
+        """Connect to the first server in `properties` (librdkafka's) that completes a handshake.
 
-        Raises AdminError if there is none, ImportError without kafka-python.
+        Raises AdminError if no server completes a handshake, ImportError without kafka-python.
         """
         load()
         from kafka.admin import KafkaAdminClient

@@ -15,9 +15,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.network import
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import trusting
 
 RUNG = 2.0
-"""Limit in seconds of one step of one server; all servers are tried in parallel."""
+"""Maximum seconds of one step of the connection to one server; all servers are tried in parallel."""
 REFUSES = 0.3
-"""Seconds in which a server rejects the client's certificate after a handshake."""
+"""Seconds after a handshake within which a server that does not accept the client's certificate rejects it."""
 
 
 def servers(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -70,7 +70,7 @@ def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
-    """Return '' if a TLS handshake succeeds, also the check of the client's certificate, else why it fails.
+    """Return '' if a TLS handshake succeeds and the server accepts the client's certificate, else why it fails.
 
     `properties` are librdkafka's.
     """
@@ -116,8 +116,8 @@ def of_one(host: str, port: int, properties: Mapping[str, Any]) -> tuple[str, st
 def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
     """Return one text about why no server could be used: the step of the connection that failed, for each server.
 
-    `properties` are librdkafka's. `errors` (KafkaError) are the errors that the library reported before: a failed
-    login, or an advertised listener that cannot be reached, is only in these.
+    `properties` are librdkafka's. `errors` (KafkaError) are the errors that the library reported before. Only `errors`
+    show a failed login, or an advertised listener that cannot be reached.
     """
     from confluent_kafka import KafkaError
 

@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 AT_ONCE = 4
-"""Number of brokers asked in parallel: one thread reads all answers, and each lists every replica."""
+"""Number of brokers asked in parallel: one thread reads all answers, and each answer lists every replica."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class LogDir:
     total: int | None = None
     free: int | None = None
     sizes: Mapping[Place, int] = field(default_factory=dict)
-    """Bytes by partition."""
+    """By partition, the bytes of its replica in this log dir."""
     coming: Mapping[Place, int] = field(default_factory=dict)
     """Bytes copied so far, by partition that is being copied here from another log dir of the broker."""
     given_up: bool = False
-    """Whether the broker has taken it offline."""
+    """Whether the broker has taken the log dir offline."""
 
 
 def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
@@ -77,7 +77,7 @@ def by_broker(
 
 
 def _read(broker: int, one: Any) -> LogDir:
-    """Return one log dir of a broker's answer as a LogDir."""
+    """Convert one log dir in a broker's answer to a LogDir."""
     sizes: dict[Place, int] = {}
     coming: dict[Place, int] = {}
     for topic in one.topics:

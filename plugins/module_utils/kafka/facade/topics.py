@@ -24,7 +24,7 @@ OF_TOPICS = {
     "min.insync.replicas": {"min.insync.replicas": 1},
     "unclean.leader.election.enable": {"unclean.leader.election.enable": 1},
 }
-"""The brokers' names of topics' defaults, in the order of precedence, with the factor of their units."""
+"""By setting of topics, the broker settings with its default, in order of precedence, with the factor of their unit."""
 BATCH = 100
 """Number of topics in one write request."""
 
@@ -35,7 +35,7 @@ class Setting:
 
     value: str | None
     dynamic: bool
-    """Whether it was set for this resource, and is not a default of the broker or of Kafka."""
+    """Whether the value was set for this resource, and is not a default of the broker or of Kafka."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ SIDE_BY_SIDE = 8
 QUESTION = {"group.id": "unused", "allow.auto.create.topics": False}
 """Properties of a trial login: it reads a topic's metadata, and must not create the topic."""
 NO_MECHANISM = re.compile(r"Unsupported SASL mechanism: broker's supported mechanisms: (.*?)(?: \(after |$)")
-"""The library's message, which it reports with the same error code as a wrong password."""
+"""The library's message that the broker does not offer the mechanism; a wrong password has the same error code."""
 
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:

@@ -28,9 +28,9 @@ class Work:
     left: Sequence[Move | Shift] = ()
     """The moves of the record that are not made yet."""
     canceled: Sequence[Move] = ()
-    """Those of them that are canceled while under way, for which nothing is copied."""
+    """The moves in `left` whose running reassignment is only canceled; nothing is copied for them."""
     roomless: Sequence[Move] = ()
-    """Moves that a cancel does not start because a disk would be too full; none of `left`."""
+    """Moves that a cancel does not start because a disk would be too full; they are not in `left`."""
     full: Sequence[str] = ()
     """The disks that would be too full, as texts."""
 
@@ -41,7 +41,7 @@ class Work:
 
     @property
     def spared(self) -> int:
-        """Return how many bytes of the record's moves this run does not copy, as the moves are made or are canceled."""
+        """Return how many bytes of the record's moves this run does not copy: moves that are made or only canceled."""
         return max(0, sum(move.bytes for move in self.record.moves) - self.bytes)
 
     @property

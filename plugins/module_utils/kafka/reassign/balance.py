@@ -34,6 +34,7 @@ class Queue:
         heapify(self.topics)
 
     def _lead(self, topic: str) -> int:
+        """Return how many replicas of a topic the target has more than the source."""
         return self.layout.of_topic[self.target, topic] - self.layout.of_topic[self.source, topic]
 
     def pop(self, size: float) -> Place | None:
@@ -157,7 +158,7 @@ def leaders(layout: Layout, movable: Sequence[Place]) -> None:
 
 
 def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Place, take: bool = False) -> None:
-    """Add a partition to the ways of handing on leadership, or remove it from there (`take`).
+    """Add a partition to `ways`, the possible changes of leaders, or remove the partition from there (`take`).
 
     `ways[leader][other]` lists the partitions that the broker `leader` leads and could hand on to the broker `other`.
     """

@@ -27,13 +27,13 @@ class Copy:
 
     place: Place
     broker: int
-    """The broker that receives it."""
+    """The broker that receives the replica."""
     leader: int
-    """The broker that sends it, -1 if the partition has no leader."""
+    """The broker that sends the replica, -1 if the partition has no leader."""
     size: int
     """Bytes of one replica when the plan was made."""
     arrived: bool = False
-    """Whether it is in sync; the move then waits for another replica."""
+    """Whether the replica is in sync; the move then waits for another replica."""
 
     @property
     def name(self) -> str:

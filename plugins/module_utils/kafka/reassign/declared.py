@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.requ
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import named
 
 Topics = Mapping[str, Sequence[tuple[int, ...]]]
-"""By name the replicas of each partition, as Metadata.topics."""
+"""By topic, the replicas of each of its partitions, as in Metadata.topics."""
 
 
 def differing(request: Request, topics: Topics) -> Request:

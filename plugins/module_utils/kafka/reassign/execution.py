@@ -41,9 +41,9 @@ INBOUND = 5
 ORDERS = 200
 """Partitions whose order of replicas is changed in one request; nothing is copied for them."""
 SETTLES = 5.0
-"""Seconds after which the controller has to list a move that was started, or to have ended it."""
+"""Seconds within which the controller has to list a move that was started, or to complete the move."""
 LATE = 300.0
-"""Seconds for which a follower may be out of sync at the end, because it was restarted or lags for a moment."""
+"""Seconds for which a follower may be out of sync at the end of a run, as after a restart."""
 QUIET = 60.0
 """Seconds without a byte after which a replica is reported as stuck."""
 
@@ -56,11 +56,11 @@ class Standing:
     running: Sequence[Move] = ()
     waiting: Sequence[Move] = ()
     turned: Sequence[Move] = ()
-    """Under way to other brokers than the planned ones: a cancel still has to cancel them."""
+    """Moves whose partition is being moved to other brokers than planned: a cancel still has to cancel them."""
     gone: Sequence[Move] = ()
-    """Their topic was deleted meanwhile, or another tool moved them to other brokers."""
+    """Moves whose topic was deleted, or whose partition another tool moved to other brokers."""
     lost: Sequence[Move] = ()
-    """Not reverted: they need a broker that stays down, or a replica in an offline log dir."""
+    """Moves that a cancel does not revert: they need a broker that stays down, or a replica in an offline log dir."""
 
     @property
     def ended(self) -> bool:
@@ -73,9 +73,8 @@ def standing(
 ) -> Standing:
     """Return the moves of a record, sorted by their present state in the cluster.
 
-    `running` is {partition: its running reassignment}. A cancel gives up waiting for the partitions in `late`: their
-    moves
-    count as lost unless they are running or done.
+    `running` is {partition: its running reassignment}. A cancel no longer waits for the partitions in `late`: their
+    moves count as lost unless they are running or done.
     """
     replicas_of = {(one.topic, one.number): one.replicas for one in metadata.partitions}
     by_state: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
@@ -131,23 +130,23 @@ class Run:
     now: Standing = Standing()
     """The state at the last answer of the cluster."""
     sent: dict[Place, float] = field(default_factory=dict)
-    """When this process started a move."""
+    """By partition, when this process started its move."""
     held: str = ""
     """Why no further move starts, or why the state is unknown."""
     refused: dict[str, str] = field(default_factory=dict)
     """By partition, why the controller rejected its move."""
     outlooks: Sequence[Outlook] = ()
-    """Of a cancel, the outlooks of its unfinished moves at the last answer."""
+    """In a cancel, the outlooks of its unfinished moves at the cluster's last answer."""
     kept: Sequence[str] = ()
-    """Why some of them are not canceled."""
+    """In a cancel, why reassignments are not canceled, as texts."""
     metadata: Metadata = field(default_factory=lambda: Metadata("", -1, {}, []))
-    """The last metadata."""
+    """The metadata of the cluster that were read last."""
     coming: Sequence[Copy] = ()
     """The replicas that were being copied at the last call of `words`."""
     short: str = ""
-    """Why they cannot end at this rate."""
+    """Why these copies cannot end at the present rate."""
     look: Callable[[Run], Standing] | None = None
-    """Replaces `move` if the broker copies the replicas by itself, as onto a new disk."""
+    """Replaces the method `move` if the broker copies the replicas by itself, as onto a new disk."""
     late: str = ""
     """Why the run has not ended although all partitions are moved."""
 

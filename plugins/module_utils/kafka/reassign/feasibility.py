@@ -27,7 +27,7 @@ class Outlook:
     only_in_sync: tuple[int, ...] = ()
     """The brokers with a complete replica, if canceling the move would delete just those replicas."""
     remedies: tuple[str, ...] = ()
-    """In that case, what allows the cancel: a broker that had the partition before comes in sync."""
+    """If `only_in_sync` is set, what allows the cancel: a broker that had the partition before is in sync again."""
 
     @property
     def not_canceled(self) -> str:

@@ -32,9 +32,9 @@ def outlooks(
 ) -> list[Outlook]:
     """Return the Outlook of each of these moves of a cancel.
 
-    `progress.away` gets what the moves need and is missing, and since when. A broker is asked for offline log dirs if
-    its replica is out of sync, or was missing at the previous call. `running` is {partition: its reassignment}. Raises
-    ImportError if kafka-python is not installed.
+    Stores in `progress.away` which brokers and replicas the moves need that are missing, and since when. A broker is
+    asked for offline log dirs if its replica is out of sync, or was missing at the previous call. `running` is
+    {partition: its reassignment}. Raises ImportError if kafka-python is not installed.
     """
     places = {move.place for move in moves}
     incomplete = [
@@ -62,10 +62,12 @@ def expired(progress: Progress, unfinished: Iterable[Outlook]) -> set[Place]:
 
 
 def _missing_keys(one: Outlook) -> list[str]:
+    """Return the keys in `progress.away` of the brokers and replicas that a move needs and that are missing."""
     return [str(broker) if why == DOWN else _replica_key(broker, one.move) for broker, why in one.missing.items()]
 
 
 def _replica_key(broker: int, move: Move) -> str:
+    """Return the key in `progress.away` of a broker's replica."""
     return f"{move} on {broker}"
 
 
@@ -153,5 +155,6 @@ def seen_offline(there: Snapshot, moves: Iterable[Move]) -> Failed:
 
 
 def _unserved(broker: int, places: Collection[Place], dirs: Iterable[LogDir], lost: str) -> Failed:
+    """Return {(broker, partition): lost} for the partitions without a replica in `dirs`; {} if `lost` is ''."""
     served = {place for one in dirs for place in one.sizes}
     return {(broker, place): lost for place in {*places} - served} if lost else {}

@@ -144,8 +144,8 @@ def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place
 def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]) -> None:
     """Move all replicas in `layout` from the brokers in `leaving` to others.
 
-    The new broker takes the old one's position in the partition's list, so the first one stays the preferred leader.
-    `wanted` maps each broker to the number of replicas that it should hold.
+    The new broker takes the old broker's position in the partition's list of replicas, so the new broker becomes the
+    preferred leader if the old broker was. `wanted` maps each broker to the number of replicas that it should hold.
     """
     for place, old in _largest_first(layout, leaving):
         at = layout.now[place].index(old)

@@ -26,7 +26,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 MOVES, SHIFTS, DISK = record_schema.KINDS
 FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
-"""Seconds between attempts to take the lock while other processes only check it for a moment, and their number."""
+"""Seconds between two attempts to take the lock; number of attempts while other processes only check the lock."""
 PATIENCE = 60.0
 """Seconds that another run may take to plan, or to set or remove throttles; each of these asks every broker."""
 
@@ -45,11 +45,11 @@ class Record:
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """By topic and setting, the throttled replicas that this run, or another run, added; not those of other tools."""
     rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    """By broker and setting, the rate before this and other runs, None if there was none."""
+    """By broker and setting, the rate before this run and other unfinished runs, None if there was none."""
     used: tuple[int, ...] = ()
     """The rates that this run has set; any other rate at its end was set by another tool."""
     topics: tuple[str, ...] = ()
-    """The topics of the request; all if none is named."""
+    """The topics of the request; all topics if none is named."""
     back: bool = False
     """Whether this run reverts another one."""
     shifts: tuple[Shift, ...] = ()
@@ -57,11 +57,11 @@ class Record:
     factors: Mapping[str, int] = field(default_factory=dict)
     """By topic, its declared number of replicas, if the request was `declared`."""
     timer: bool = False
-    """Whether the timer started the run, or resumed it last; it resumes no run of a person."""
+    """Whether the timer started the run, or resumed it last. The timer resumes no run that a person started."""
     lost: tuple[str, ...] = ()
     """Partitions, as topic-0, whose records are given up with a disk; empty once the broker uses the new disk."""
     kind: str = MOVES
-    """The kind of run: MOVES, SHIFTS or DISK, whatever is left of it."""
+    """The kind of run: MOVES, SHIFTS or DISK, whatever moves are left."""
     fewer_racks: bool = False
     """Whether partitions may be in fewer racks afterwards."""
     broker: int | None = None
@@ -108,9 +108,9 @@ def beside(path: Path) -> list[Record]:
 def limits(path: Path) -> Iterator[list[Record]]:
     """Context manager: hold a lock, so that no other run on this host changes throttles; yield the other runs' records.
 
-    Without this lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
-    if another run does not release the lock within PATIENCE seconds, ValueError if a record is damaged, OSError if a
-    file cannot be read or written.
+    Without this lock, two runs that end at the same time would each leave throttles set, because the other run still
+    seems to need them. Raises Refused if another run does not release the lock within PATIENCE seconds, ValueError if a
+    record is damaged, OSError if a file cannot be read or written.
     """
     lock = path.with_name(f"limits-{path.name.partition('-')[2]}")
     with alone(lock, "a run that sets or removes throttles", wait=PATIENCE):

@@ -10,7 +10,7 @@ from typing import Any
 KINDS = ("moves", "shifts", "disk")
 """Moves to other brokers; moves to another log dir of the same broker; the replacement of a disk."""
 Form = tuple[Callable[[Any], bool], str]
-"""Whether a value is valid, and the description of valid values for messages."""
+"""A function that tells whether a value is valid, and the description of valid values for messages."""
 
 
 def is_text(value: Any) -> bool:

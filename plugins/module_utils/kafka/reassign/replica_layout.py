@@ -1,4 +1,4 @@
-"""Models where replicas are while a plan is computed, with counts by broker and the rule of even racks. No I/O."""
+"""Models where replicas are while a plan is computed, with counts by broker and the spread over racks. No I/O."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Layout:
     ) -> None:
         """Start with the present placement of `partitions`, and count their replicas by broker.
 
-        `racks` maps brokers that may receive replicas to their racks; `others` does so for brokers that keep theirs and
-        receive none. Any further broker may hold replicas, too, but counts as in no rack.
+        `racks` maps brokers that may receive replicas to their racks. `others` maps brokers that keep their replicas,
+        and receive none, to their racks. Any further broker may hold replicas, too, but counts as in no rack.
         """
         self.racks = dict(sorted(racks.items()))
         self.others = dict(sorted(others.items()))
@@ -59,6 +59,7 @@ class Layout:
                 self._count(place, broker)
 
     def _count(self, place: Place, broker: int, by: int = 1) -> None:
+        """Add 1 (`by`) to the counts of a broker for its replica of `place`; -1 if the replica is removed."""
         if by > 0:
             self.on[broker][place] = None
         else:
@@ -71,7 +72,7 @@ class Layout:
         return len(self.on[broker])
 
     def move(self, place: Place, source: int, target: int) -> None:
-        """Move a replica from `source` to `target`, at the same position: a leader's new broker is preferred leader."""
+        """Move a replica from `source` to `target` at its place in the list; the first broker is the preferred leader."""
         self.now[place][self.now[place].index(source)] = target
         self._count(place, source, -1)
         self._count(place, target)
@@ -154,9 +155,10 @@ class Layout:
 def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
     """Return {broker: share}: how many replicas each broker that may receive replicas should hold, as a fraction.
 
-    The shares are as equal as the rule of even racks allows: for each partition, this rule sets a minimum and a maximum
-    of replicas in a rack. Brokers of the same rack have equal shares. `factor` returns the number of replicas that a
-    partition should have. Replicas on brokers in `layout.others`, which are not moved, are not part of the shares.
+    The shares are as equal as an even spread over racks allows. For each partition, this spread sets a minimum and a
+    maximum of replicas in a rack. Brokers of the same rack have equal shares. `factor` returns the number of replicas
+    that a partition should have. Replicas on brokers in `layout.others`, which are not moved, are not part of the
+    shares.
     """
     sizes = {rack: len(ids) for rack, ids in layout.members.items()}
     low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
@@ -176,7 +178,7 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
 def bounds(
     sizes: Mapping[Rack, int], factor: int, kept: Mapping[Rack, int] = MappingProxyType({})
 ) -> dict[Rack, tuple[int, int]]:
-    """Return {rack: (fewest, most)}: how many replicas of one partition the rack may receive if racks are even.
+    """Return {rack: (fewest, most)}: how many replicas of one partition the rack may receive in an even spread.
 
     `sizes` is {rack: number of its brokers}, `factor` is the partition's number of replicas. `kept` is {rack: number of
     its replicas that are not moved}: these count in the racks and in the factor, but not in the result.

@@ -26,19 +26,19 @@ class Request:
     words: str
     """The request as on the command line: equal words are the same request."""
     topics: tuple[str, ...] = ()
-    """The topics to move; all if none is named."""
+    """The topics to move; all topics if none is named."""
     rate: int | None = None
-    """Bytes a second of each broker, None without a limit."""
+    """Bytes a second that each broker may copy, None without a limit."""
     limited: bool = False
-    """Whether a rate was given; `unlimited` is one."""
+    """Whether the option `rate` was set; `unlimited` is a value of this option."""
     cancel: bool = False
-    """Whether it reverts the interrupted run."""
+    """Whether the request reverts the interrupted run."""
     within: DiskWish | None = None
     """The change between log dirs of brokers; then nothing moves to another broker."""
     declared: bool = False
-    """Whether the factors are the declared ones, of existing topics that differ."""
+    """Whether the factors are the declared ones, of existing topics with another factor."""
     timer: bool = False
-    """Whether the timer asks, not a person."""
+    """Whether the timer made the request, not a person."""
     devices: Devices = field(default_factory=dict)
 
 

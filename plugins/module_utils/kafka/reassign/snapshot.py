@@ -35,7 +35,7 @@ class Snapshot:
 
     metadata: Metadata
     racks: Mapping[int, Rack] = field(default_factory=dict)
-    """By broker that is up and reported its rack."""
+    """The rack of each broker that is up and reported its rack."""
     dirs: Sequence[LogDir] = ()
     """The log dirs that are online."""
     lost: Mapping[int, str] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Disk:
     free: int | None
     partitions: int
     system: int
-    """Number of its file system, which log dirs may share."""
+    """Number of its file system; log dirs on the same file system have the same number."""
     coming: int = 0
 
 
@@ -278,6 +278,7 @@ def before_and_after(seen: Snapshot, moves: Sequence[Move]) -> list[str]:
 
 
 def _change(before: str, after: str) -> str:
+    """Return `before -> after`, or only `before` if the two are equal."""
     return before if before == after else f"{before} -> {after}"
 
 

@@ -1,6 +1,6 @@
-"""Balances replicas over all brokers once, run by a systemd timer on the admin host without Ansible.
+"""Balances replicas over all brokers once; a systemd timer on the admin host runs this program without Ansible.
 
-It uses the plan, record, throttles and refusals of the module kafka_reassign.
+The program uses the plan, record, throttles and refusals of the module kafka_reassign.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOVED = (
     "elected by start.yml at once, or by Kafka within minutes unless auto.leader.rebalance.enable is false"
 )
 NOTHING = "this run has started and changed nothing; an earlier interrupted run, if any, is unchanged"
-"""What a run reports after SIGTERM: while its record exists, after it was deleted, before it was written."""
+"""What a run reports after SIGTERM: RESUMES while its record exists, MOVED after that was deleted, else NOTHING."""
 
 Say = Callable[[str], None]
 
@@ -58,7 +58,7 @@ class Reached:
     """How far a run has come; this is reported when SIGTERM stops the run."""
 
     path: Path | None = None
-    """Path of its record, from before that is written until the end is reported; no other run may write it."""
+    """Path of the run's record, from before it is written until the end is reported; no other run writes it."""
     begun: bool = False
     """Whether the record was written; it is deleted when all partitions are moved."""
     typed: str = ""

@@ -32,11 +32,11 @@ class Progress:
     at: float = 0.0
     """Time of the last line of progress."""
     bytes: int = 0
-    """Bytes copied by then."""
+    """Bytes copied until that line."""
     moved: float = 0.0
     """When a byte was last copied or a move ended."""
     silent: float = 0.0
-    """Since when the cluster does not answer, 0 while it does."""
+    """Since when the cluster does not answer, 0 while it answers."""
     unheard: float = 0.0
     """Since when a broker that copies between its log dirs does not answer, 0 while all answer."""
     left: int = -1
@@ -56,7 +56,7 @@ class Progress:
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
     away: dict[str, float] = field(default_factory=dict)
-    """Since when a cancel misses a broker, or a replica in an offline log dir, that it needs."""
+    """By broker or replica that a cancel needs and that is missing, since when."""
     late: float = 0.0
     """Since when all partitions are moved but differ from the plan, 0 otherwise."""
     short: float = 0.0
