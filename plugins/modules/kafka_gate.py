@@ -254,8 +254,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **result: Any) -> list[int]:
     """Return `stop`, the next brokers to stop, if they may stop now; otherwise [].
 
-    If they may stop now, no further call of the module has to wait for that. If no broker reports the settings of
-    topics, the module fails, with `result` in its result.
+    If they may stop now, the playbook need not call the module again to wait until they may. If no broker reports the
+    settings of topics, the module fails, with `result` in its result.
     """
     try:
         return restart_waits.at_once(

@@ -60,6 +60,7 @@ def write_users(admin: Admin, logins: Logins, changes: Sequence[Change], look: L
         return failed | logins.wait([one for one in tried if one.user not in failed])
 
     def read_again(batch: Sequence[Change], why: Outcome) -> Outcome:
+        """Return {change not known to be made: reason}; the cluster cannot show changes with verify: always."""
         always = {change.name for change in batch for one in change.work if one.verify == users.ALWAYS}
         missing = look([change for change in batch if change.name not in always], why)
         unknown = {name: Unsure(f"{why[name]}; unknown whether it was written (verify: always)") for name in always}

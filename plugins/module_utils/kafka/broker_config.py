@@ -1,4 +1,4 @@
-"""Dynamic settings of brokers: compares declared with existing ones, and returns changes and refusals. No I/O.
+"""Compares declared dynamic settings of brokers with the existing ones, and returns changes and refusals. No I/O.
 
 The package facade reads and writes the settings.
 """

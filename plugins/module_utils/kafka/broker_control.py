@@ -106,6 +106,7 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
         return {change.name: why} if why else {}
 
     def read_again(unsure: Sequence[Change], why: Outcome) -> Outcome:
+        """Return {failed change: reason}; a change with FailedAnyway stays failed even if it was written."""
         failed = {
             name: PartlyWritten(f"was written, but {text}")
             for name, text in why.items()

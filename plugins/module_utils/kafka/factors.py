@@ -1,4 +1,4 @@
-"""Finds topics whose declared number of replicas differs from the existing one; reassign/ changes the number."""
+"""Finds topics whose declared number of replicas differs from the existing one; reassign.yml changes the number."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ class Block:
 def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> list[Partition]:
     """Return the partitions with a leader that would lose an in-sync replica if the brokers in `stop` stopped.
 
-    Brokers that are not registered are ignored. If all in-sync replicas of a partition are on brokers in both `stop`
-    and `silent` (brokers that do not answer), the partition is left out, since no client can use it.
+    Brokers that are not registered are ignored. `silent` are brokers that do not answer. A partition is left out if all
+    its in-sync replicas are on brokers in both `stop` and `silent`, since no client can use the partition.
     """
     registered, mute = set(stop) & set(state.brokers), set(stop) & set(silent)
     return [

@@ -142,6 +142,7 @@ def judging(
         return late and (others_agree(cluster, state, stop, last) or elected_again(cluster, state, last))
 
     def judge(state: State) -> Sequence[Block]:
+        """Read a snapshot, and return the reasons against the stop."""
         named = [] if over(state) else last
         return blocks(snapshot(cluster, state, stop, former=named), stop, replace(rules, former=named))
 

@@ -1,7 +1,7 @@
 """Reads what the log dirs of a cluster hold, and finds two kinds of leftovers: stray replicas and unneeded throttles.
 
 A stray replica does not belong to its broker. Partitions and log dirs are read one after the other, so a replica that
-seems to be stray may be about to be deleted; it is read again.
+seems to be stray may be about to be deleted. It is read again before it counts as stray.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]
     sizes = {(one.broker, one.path, place): size for one in dirs for place, size in one.sizes.items()}
 
     def still(few: Collection[Held]) -> set[Held]:
+        """Read the replicas in `few` again, and return those that still seem to be stray."""
         found = log_dirs(admin, {broker for broker, _, _ in few}, {place for _, _, place in few})
         now = at_controller(admin, admin.metadata()).partitions
         if not now:
@@ -93,10 +94,12 @@ def forgotten(admin: Admin, dirs: Sequence[LogDir]) -> dict[int, str]:
     """
 
     def idle(now: Sequence[LogDir]) -> set[tuple[int, str]]:
+        """Return (broker, rate) of each broker in `now` that has a throttle for copies, but no copies."""
         brokers = {one.broker: False for one in now} | {one.broker: True for one in now if one.coming}
         return {*throttles.of_copies(admin, [broker for broker, copies in brokers.items() if not copies]).items()}
 
     def still(few: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+        """Read the brokers in `few` again, and return those that still have the throttle but no copies."""
         return {*few} & idle(log_dirs(admin, {broker for broker, _ in few}))
 
     try:

@@ -31,9 +31,9 @@ class Placement:
     def place(self, partitions: int, factor: int, there: Iterable[Sequence[int]] = ()) -> list[Replicas]:
         """Return the replicas of each new partition of a topic; `there` has the replicas of its existing partitions.
 
-        `factor` is the number of replicas. Replicas are spread evenly over racks. Within that, the topic's replicas and
-        leaders, then the cluster's, are spread evenly over brokers. Raises ValueError if there are fewer brokers than
-        replicas.
+        `factor` is the number of replicas. Replicas are spread evenly over racks. Within the racks, the replicas and
+        leaders of the topic, then those of the whole cluster, are spread evenly over brokers. Raises ValueError if
+        there are fewer brokers than replicas.
         """
         if factor > len(self.racks):
             raise ValueError(f"{factor} replicas on {len(self.racks)} brokers")

@@ -133,6 +133,7 @@ def before_restart(
     """
 
     def settled(state: State, found: Lacking) -> Verdict:
+        """Return the decision from one state of the cluster: whether the gate is open."""
         try:
             blocks = judge(state)
         except UntoldError as error:
@@ -172,7 +173,8 @@ def at_once(
 def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
     """Tell whether the cluster is healthy and all partitions are led by their preferred leaders.
 
-    `ask` reads the state from one broker, and `confirm` the views of all brokers; all these views have to show it.
+    `ask` reads the state from one broker, and `confirm` the views of all brokers. Each view has to show both
+    conditions.
     """
     try:
         return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
@@ -207,6 +209,7 @@ def after_restart(
         return bool(set(returned) - (set(state.brokers) - set(state.mute))) or any(more.values())
 
     def settled(state: State, found: Lacking) -> Verdict:
+        """Return the decision from one state of the cluster: whether no view shows more missing than before."""
         try:
             states = confirm(state)
         except ClusterError as error:
@@ -231,14 +234,15 @@ def after_start(
     """Wait until the brokers in `started` are registered, and in sync with all partitions that have a leader.
 
     Other brokers that are down are not waited for. If something is missing, `sick` returns the brokers with a failed
-    disk, whose replicas are not waited for either. `confirm` returns the views of all brokers; all of them must show
-    this.
+    disk, whose replicas are not waited for either. `confirm` returns the views of all brokers; the wait ends when all
+    these views show that nothing is missing.
     """
 
     def message(found: Lacking) -> str:
         return "; ".join(f"{kind.replace('_', '-')}: {', '.join(names[:5])}" for kind, names in found.items())
 
     def settled(state: State, found: Lacking) -> Verdict:
+        """Return the decision from one state of the cluster: whether all views show the started brokers as back."""
         try:
             states = [one for one in confirm(state) if found or away(one, started)]
             lost = sick(state) if states else ()

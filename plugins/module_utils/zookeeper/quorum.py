@@ -112,7 +112,7 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
 
 
 def _of_leader(ensemble: Ensemble, leader: str, led: Collection[str]) -> Iterator[Block]:
-    """Yield a reason against a stop if followers are out of sync, or if the leader does not report that.
+    """Yield a reason against a stop if followers are out of sync, or if the leader does not report whether they are.
 
     `led` are the servers that report that they are followers.
     """

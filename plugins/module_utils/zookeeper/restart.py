@@ -103,12 +103,14 @@ def before_stop(
     """
 
     def once() -> Look:
+        """Observe the ensemble once, and return a Look for watch() (module_utils/waits.py)."""
         ensemble = look()
         found = lacking(ensemble)
         left = [name for name in found.pop("servers", ()) if name not in stopped]
         found = ({"servers": left} if left else {}) | found
 
         def settle() -> Verdict:
+            """Return the decision: whether the servers in `stop` may be stopped."""
             if reasons := blocks(ensemble, stop):
                 return Verdict(False, found, "; ".join(map(str, reasons)))
             warning = f"{', '.join(stop)} may be stopped although the ensemble is not healthy: "
@@ -128,10 +130,12 @@ def after_start(look: Callable[[], Ensemble], started: Sequence[str], before: La
     """
 
     def once() -> Look:
+        """Observe the ensemble once, and return a Look for watch() (module_utils/waits.py)."""
         ensemble = look()
         found = lacking(ensemble)
 
         def settle() -> Verdict:
+            """Return the decision: whether the servers in `started` serve again."""
             why = message(found, ensemble.modes)
             if not found:
                 return Verdict(True, found)

@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
-"""Replicas that a broker is asked to copy at the same time; it copies one after the other."""
+"""Replicas that a broker is asked to copy at the same time; the broker copies one after the other."""
 SHOWN = 3
 AWAY = 300.0
 """Seconds for which a broker need not answer, because it may be restarted."""

@@ -117,6 +117,7 @@ class Logins:
         """Wait, up to SECONDS seconds each, until users can log in with new passwords; return {failed user: reason}."""
 
         def until_known(one: Credential) -> str:
+            """Wait until a user can log in with the new password; return '', or the reason why the user cannot."""
             deadline, tick = time.monotonic() + SECONDS, threading.Event()
             try:
                 while not self.work(one.user, one.password or "", one.mechanism):

@@ -175,8 +175,9 @@ def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Pl
 def _hand_on(layout: Layout, led: dict[int, int], ways: Mapping[int, dict[int, list[Place]]]) -> bool:
     """Hand on the lead of partitions so that the busiest broker leads one fewer; tell whether that was possible.
 
-    The broker that leads one more must have led at least two fewer than the busiest one. Each broker on the shortest
-    path between the two hands on one partition. `led` maps brokers to the number of partitions that they lead.
+    The broker that then leads one partition more must have led at least two fewer than the busiest broker. Each broker
+    on the shortest path between the two hands on one partition. `led` maps brokers to the number of partitions that
+    they lead.
     """
     for fullest in sorted(led, key=lambda one: (-led[one], one)):
         steps: dict[int, int] = {fullest: fullest}

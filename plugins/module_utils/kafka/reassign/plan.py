@@ -168,6 +168,7 @@ def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mappin
             counts = layout.in_racks(layout.now[place])
 
             def spare(broker: int, counts: Mapping[Rack, int] = counts) -> tuple[float, ...]:
+                """Return the sort key of a replica; the replica with the largest key is removed."""
                 if broker not in layout.where:
                     return float("inf"), 0, broker
                 # a broker without a share, which may hold none, comes first

@@ -72,7 +72,7 @@ class Layout:
         return len(self.on[broker])
 
     def move(self, place: Place, source: int, target: int) -> None:
-        """Move a replica from `source` to `target` at its place in the list; the first broker is the preferred leader."""
+        """Move a replica from `source` to `target` at its place in the list, which starts with the preferred leader."""
         self.now[place][self.now[place].index(source)] = target
         self._count(place, source, -1)
         self._count(place, target)
@@ -146,6 +146,7 @@ class Layout:
         free = [one for one in among if one not in brokers]
 
         def key(one: int) -> tuple[object, ...]:
+            """Return the sort key of a broker; the broker with the smallest key gets the replica."""
             excess = self.held(one) - wanted[one]
             return counts[self.racks[one]], round(excess), self.of_topic[one, topic], excess, self.bytes[one], one
 

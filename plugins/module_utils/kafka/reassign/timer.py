@@ -60,7 +60,7 @@ class Reached:
     path: Path | None = None
     """Path of the run's record, from before it is written until the end is reported; no other run writes it."""
     begun: bool = False
-    """Whether the record was written; it is deleted when all partitions are moved."""
+    """Whether the record was written; the record is deleted when all partitions are moved."""
     typed: str = ""
     """The command that resumes the run."""
 
