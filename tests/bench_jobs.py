@@ -40,9 +40,10 @@ PARTS: dict[str, Callable[[Broker, Path], Part]] = {
 def text(parts: list[Part]) -> str:
     """Return what the page says of the jobs."""
     machine = (
-        f"{os.cpu_count()} cores for everything, the broker included; load average {os.getloadavg()[0]:.1f} at the"
+        f"The machine had {os.cpu_count()} cores for all programs and the broker, and a load average of "
+        f"{os.getloadavg()[0]:.1f} at the end."
     )
-    return section(parts, f"{machine}\nend; {MEMORY} of heap for a job.")
+    return section(parts, f"{machine}\nThe Java heap of each job was {MEMORY}.")
 
 
 def page(parts: list[Part]) -> str:

@@ -16,16 +16,17 @@ from spark.built import unpacked
 
 WARM_UP, ROUNDS, EVENTS, BATCH, GOAL = 2, 4, 160_000, 40_000, 1.05
 NAMES = {
-    "guarded": "upsert and offsets in one transaction, as the job does",
-    "unguarded": "the same upsert, no offsets",
-    "append": "the same rows appended, no key",
+    "guarded": "upsert and offsets in one transaction, as project_orders does",
+    "unguarded": "the same upsert without offsets",
+    "append": "the same rows appended to a table without a key",
 }
 HOW = f"""\
-{EVENTS:,} order events in batches of {BATCH:,}, into PostgreSQL on a socket of this machine (`fsync` off).
+Spark writes {EVENTS:,} order events in batches of {BATCH:,} to PostgreSQL in three ways. PostgreSQL runs on the same
+machine, is reached through a Unix socket, and has `fsync` off.
 
-- The parts of the job's own sink run in one warm session.
-- CPU-seconds of Spark and PostgreSQL are added.
-- {ROUNDS} rounds, forward and in reverse order, after {WARM_UP} to warm up."""
+- All three ways run in one warm Spark session, and use the code of the job's own sink.
+- CPU-seconds are the sum of those of Spark and PostgreSQL.
+- {ROUNDS} rounds, after {WARM_UP} rounds of warm-up. The order of the three ways alternates."""
 
 
 def measure(broker: Broker, folder: Path) -> Part:
@@ -64,7 +65,8 @@ def measure(broker: Broker, folder: Path) -> Part:
     ]
     for way in ("unguarded", "append"):
         found = (spread(ratios(figures["guarded"], figures[way])) for figures in (used, took))
-        rows.append([f"the job's / {NAMES[way]}: cost, of each round", *found])
+        rows.append([f"ratio of cost: project_orders / {NAMES[way]}", *found])
     goal = Goal("exactly once: CPU-seconds of project_orders / the same upsert without offsets", GOAL,
                 ratios(used["guarded"], used["unguarded"]), most=True)  # fmt: skip
-    return Part("Exactly once", HOW, table(["", "thousand events per CPU-s", "seconds"], rows), [goal])
+    head = ["way of writing", "thousand events per CPU-second", "seconds"]
+    return Part("Exactly once", HOW, table(head, rows), [goal])

@@ -61,7 +61,7 @@ def goals_table(goals: Sequence[Goal]) -> str:
     for goal in goals:
         row = [goal.what, goal.text, spread(goal.found)]
         rows.append(row if goal.met else [f"**{cell}**" for cell in row])
-    return table(["Goal", "Bound", "Found: median (lowest to highest)"], rows)
+    return table(["Goal", "Bound", "Measured: median (lowest to highest)"], rows)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def section(parts: Sequence[Part], machine: str) -> str:
     """Return the section of the page: the goals first, then each part."""
     goals = [goal for part in parts for goal in part.goals]
     introduction = (
-        "One broker without TLS runs on the same machine. All programs run one after the other, those of a comparison\n"
-        "in turns. The figures are CPU-seconds, user and system, of a program and all its child processes. A goal\n"
-        f"that was missed is bold. {machine}"
+        "All programs use one broker without TLS on the same machine. They run one after the other; programs that are\n"
+        "compared run in turns, once in each round. CPU-seconds are the user and system time of a program and all its\n"
+        f"child processes. The table shows a missed goal in bold.\n{machine}"
     )
     texts = [f"## What the jobs cost\n\n{introduction}\n\n{goals_table(goals)}"]
     texts += [f"### {part.title}\n\n{part.how}\n\n{part.found}" for part in parts]

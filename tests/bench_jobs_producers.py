@@ -15,14 +15,14 @@ from spark.broker import Broker
 
 ROUNDS, PER_SECOND, SECONDS, SIZE, IDLE_SECONDS = 3, 20_000, 6, 100, 3
 SETTINGS: dict[str, dict[str, str]] = {
-    "the jobs' (linger.ms 20, batch.size 131072)": {"linger.ms": "20", "batch.size": "131072"},
-    "librdkafka's (linger.ms 5, batch.size 1000000)": {},
+    "settings of the jobs (linger.ms 20, batch.size 131072)": {"linger.ms": "20", "batch.size": "131072"},
+    "librdkafka's defaults (linger.ms 5, batch.size 1000000)": {},
 }
 """The first as `millrace_jobs.io` has them."""
 HOW = f"""\
 One producer of librdkafka sends {PER_SECOND:,} records of {SIZE} bytes per second for {SECONDS} s, with acks=all, to
-{PARTITIONS} partitions. The figure is the CPU time of the broker, minus its idle use. {ROUNDS} rounds in turns, after
-one to warm up."""
+{PARTITIONS} partitions. The figures are CPU-seconds of the broker, minus its idle use. The two settings are measured in
+turns: {ROUNDS} rounds, after one round of warm-up."""
 
 
 def send(broker: Broker, topic: str, settings: dict[str, str]) -> None:
@@ -69,5 +69,6 @@ def measure(broker: Broker, _: Path) -> Part:
         del values[0]
     ours, theirs = found.values()
     rows = [[name, spread(values, tenths)] for name, values in found.items()]
-    rows.append(["the jobs' / librdkafka's, of each round", spread(ratios(ours, theirs))])
-    return Part("Settings of producers", HOW, table(["settings", "broker's CPU-s per million records"], rows))
+    rows.append(["ratio settings of the jobs / librdkafka's defaults", spread(ratios(ours, theirs))])
+    head = ["settings", "CPU-seconds of the broker per million records"]
+    return Part("Settings of producers", HOW, table(head, rows))

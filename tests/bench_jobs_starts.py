@@ -12,12 +12,14 @@ ROUNDS, GOAL, GUIDE_GOAL = 5, 12, 1
 TEXT = "to be\nor not\nto be\n"
 GUIDE = Path(__file__).parent / "spark" / "guide.py"
 HOW = f"""\
-From exec to the end of a first batch of three lines, for the whole process tree, with the class-data archive that hosts
-have; {ROUNDS} rounds in turns. CPU-seconds depend on this machine and hour, so compare them with the reference: the
-script of Spark's Structured Streaming guide.
+The table shows the CPU-seconds from the start of a program's process until the end of its first batch, which has three
+lines. {ROUNDS} rounds in turns. All programs use the class-data archive that hosts have. CPU-seconds depend on the
+machine and its load, so compare them with the reference: the word count script of Spark's Structured Streaming guide.
 
-- It reads from a topic and writes to one, with as many tasks, as much heap, the same class-data archive and trigger.
-- It has no other settings. Its state is in the heap, and its rows have no envelope."""
+- The reference script reads a topic and writes to a topic. It has the same number of tasks, heap, class-data archive
+  and trigger as the jobs.
+- The reference script changes no other setting of Spark. Its state is in the Java heap, and its rows contain only the
+  value of a record."""
 
 
 def publish_lines(broker: Broker, folder: Path) -> float:
@@ -68,11 +70,11 @@ def part(found: dict[str, list[float]]) -> Part:
     to_guide = {name: ratios(found[name], found[YARDSTICK]) for name in JOBS}
     rows = [[f"`{name}`", spread(found[name], tenths), spread(to_guide[name])] for name in JOBS]
     rows.append([f"{YARDSTICK}, word count", spread(found[YARDSTICK], tenths), ""])
-    goals = [Goal(f"CPU-seconds of a start, {name}", GOAL, found[name], most=True) for name in JOBS]
+    goals = [Goal(f"start: CPU-seconds of {name}", GOAL, found[name], most=True) for name in JOBS]
     goals += [
-        Goal(f"CPU-seconds of a start, {name} / {YARDSTICK}", GUIDE_GOAL, to_guide[name], most=True) for name in JOBS
+        Goal(f"start: CPU-seconds of {name} / of {YARDSTICK}", GUIDE_GOAL, to_guide[name], most=True) for name in JOBS
     ]
-    return Part("Start", HOW, table(["", "CPU-s", f"/ {YARDSTICK}, of each round"], rows), goals)
+    return Part("Start", HOW, table(["program", "CPU-seconds", f"ratio to {YARDSTICK}"], rows), goals)
 
 
 def measure(broker: Broker, folder: Path) -> Part:

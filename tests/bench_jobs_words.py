@@ -27,16 +27,17 @@ CACHE = 10 * 1024 * 1024
 ROUNDS, STREAMS_GOAL, TUTORIAL_GOAL = 3, 5, 20
 TUTORIAL = Path(__file__).parent / "spark" / "tutorial.py"
 HOW = f"""\
-A topic of {PARTITIONS} partitions and {LINES:,} lines of {WORDS} words, with the word frequencies of prose. {ROUNDS}
-rounds in turns: median, lowest and highest.
+Three programs count the words of a topic with {PARTITIONS} partitions and {LINES:,} lines of {WORDS} words. The words
+are as frequent as in prose. {ROUNDS} rounds in turns; the table shows the median (lowest to highest).
 
-- The job reads the topic from its first line in one batch (`max_offsets_per_trigger`). The others read only the last
-  lines, because they are slower.
-- Kafka Streams' demo has one thread and the default cache, {CACHE // 1024**2} MiB, which the demo turns off by default.
-  It commits each 30 s, and is done when its group has no lag.
-- The PySpark script has a Python function that splits lines, Spark's 200 partitions, and batches of
-  {TUTORIAL_BATCH:,}, one after the other.
-- The start ends when the first batch is planned; for Kafka Streams, when it reports that it is running."""
+- `count_words` reads the whole topic in one batch (`max_offsets_per_trigger`). The two other programs are slower, so
+  they read only the last lines of the topic.
+- Kafka Streams' WordCountDemo has one thread and the default cache of {CACHE // 1024**2} MiB, which the demo normally
+  disables. It commits every 30 s. Its measurement ends when its consumer group has no lag.
+- The tutorial-style PySpark script splits lines in a Python function, has Spark's default of 200 shuffle partitions,
+  and reads batches of {TUTORIAL_BATCH:,} lines.
+- The start of a Spark program ends when its first batch is planned. The start of Kafka Streams ends when it reports
+  that it is running."""
 
 
 @dataclass
@@ -150,8 +151,8 @@ def tutorial(broker: Broker, folder: Path) -> tuple[float, float]:
 def measure(broker: Broker, folder: Path) -> Part:
     """All three in turns."""
     ours = Count("count_words", LINES, count_words)
-    streams = Count("Kafka Streams, WordCountDemo", STREAMS_LINES, kafka_streams)
-    script = Count("PySpark as in tutorials", TUTORIAL_LINES, tutorial)
+    streams = Count("Kafka Streams' WordCountDemo", STREAMS_LINES, kafka_streams)
+    script = Count("tutorial-style PySpark", TUTORIAL_LINES, tutorial)
     counts = [ours, streams, script]
     for number in range(ROUNDS):
         for at, one in enumerate(counts):
@@ -166,11 +167,11 @@ def measure(broker: Broker, folder: Path) -> Part:
     ]
     for one in (streams, script):
         found = [spread(ratios(ours.rates(start), one.rates(start)), tenths) for start in (False, True)]
-        rows.append([f"count_words / {one.name}, of each round", "", *found])
+        rows.append([f"ratio count_words / {one.name}", "", *found])
     goals = [
-        Goal(f"words per CPU-second without the start, count_words / {one.name}", bound,
+        Goal(f"word count: words per CPU-second without the start, count_words / {one.name}", bound,
              ratios(ours.rates(False), one.rates(False)))
         for one, bound in ((streams, STREAMS_GOAL), (script, TUTORIAL_GOAL))
     ]  # fmt: skip
-    head = ["", "lines", "thousand lines per CPU-s without the start", "with it"]
+    head = ["program", "lines", "thousand lines per CPU-second without the start", "with the start"]
     return Part("Word count", HOW, table(head, rows), goals)

@@ -124,18 +124,19 @@ def section(sides: list[Side]) -> str:
     return f"""
 ## What security costs
 
-- Load: {RECORDS:,} records of {SIZE} bytes, as fast as `kafka-producer-perf-test.sh` on a broker's host sends them,
-  with acks=all, to {PARTITIONS} partitions with replication factor 3 and min ISR 2.
-- {ROUNDS} rounds in turns, after {WARM_UP} to warm up, on two clusters of three brokers. {os.cpu_count()} cores for
-  everything, the client included.
-- "Secure" is SASL_SSL with SCRAM and ACLs for the client, and mutual TLS between brokers and to ZooKeeper.
-- CPU is that of all hosts, without their idle use.
+- Load: `kafka-producer-perf-test.sh` on a broker's host sends {RECORDS:,} records of {SIZE} bytes as fast as it can,
+  with acks=all. The topic has {PARTITIONS} partitions, replication factor 3 and min ISR 2.
+- Two clusters of three brokers, one secure and one plaintext, are measured in turns: {ROUNDS} rounds, after
+  {WARM_UP} rounds of warm-up.
+- All hosts and the producer share {os.cpu_count()} cores.
+- "Secure" means: SASL_SSL with SCRAM and ACLs for the producer, mutual TLS between brokers and to ZooKeeper.
+- "CPU-seconds" are those of all hosts of the measured cluster, minus their idle use.
 
-| | records/s (median) | lowest to highest | CPU-s per million records |
+| | records/s (median) | lowest to highest | CPU-seconds per million records |
 | --- | --- | --- | --- |
 | plaintext | {clear[0]:,.0f} | {spread["plaintext"]} | {clear[1]:.1f} |
 | secure | {secure[0]:,.0f} | {spread["secure"]} | {secure[1]:.1f} |
-| secure / plaintext, median of the rounds | {statistics.median(rates):.2f} | {min(rates):.2f} to {max(rates):.2f} | \
+| ratio secure / plaintext, median | {statistics.median(rates):.2f} | {min(rates):.2f} to {max(rates):.2f} | \
 {statistics.median(cpu):.2f} ({min(cpu):.2f} to {max(cpu):.2f}) |
 
 """
