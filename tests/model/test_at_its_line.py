@@ -32,13 +32,13 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
             "lab_stretch2",
             zookeeper(zookeeper_observers=[6]),
             "ZOOKEEPER_GROUP_EVEN group zookeeper/zookeeper_observers = 6: dc2-zk3 does not vote, so the 2 servers of "
-            "dc2 survive no more failures than 1; remove it, or let",
+            "dc2 survive no more failures than 1; remove it, or choose",
         ),
         (
             "lab_stretch2",
             zookeeper(zookeeper_observers=[5, 6]),
             "ZOOKEEPER_GROUP_SIZES group zookeeper/zookeeper_observers = 5, 6: dc2-zk2 and dc2-zk3 do not vote, so dc2 "
-            "survives fewer failures than the other datacenter; remove it, or let",
+            "survives fewer failures than the other datacenter; remove it, or choose",
         ),
         (
             "lab",
@@ -87,15 +87,16 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
         (
             "lab_stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: its names do not contain 198.18.51.21 of "
-            "dc1-kafka1, 198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2, where the "
-            'host is reached or from where it connects, and peers would reject it; add "{{ client_address }}"',
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names does not contain 198.18.51.21 of "
+            "dc1-kafka1, 198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2: peers "
+            "that reach the host there, or see it connect from there, would reject the certificate; "
+            'add "{{ client_address }}" to names',
         ),
         (
             "stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: its names do not contain 198.19.51.21 of "
-            "dc1-kafka1, 198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more, where",
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names does not contain 198.19.51.21 of "
+            "dc1-kafka1, 198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more: peers",
         ),
     ],
 )

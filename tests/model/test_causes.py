@@ -31,7 +31,7 @@ def test_nothing_checked_is_no_success(name: str, hosts: dict[str, str] | None, 
         (inventory / "hosts.yml").write_text("plugin: millrace.kafka.site\nall:\n  hosts:\n")
     done = playbook(name, inventory, "--tags", "model,untagged")
     assert done.returncode != 0, done.stdout
-    said = f"in a group of {', '.join(functions())}"
+    said = f"in one of the groups {', '.join(functions())}"
     assert said in done.stdout or "has a function" in done.stdout
     assert "Traceback" not in done.stdout
 

@@ -122,12 +122,12 @@ def test_a_job_that_is_killed_before_its_interval_ends(
         (
             "lab_orders",
             {"all": {"postgresql_config": {"max_connections": 3}}},
-            "postgresql_config[max_connections] = 3: 3 connections are reserved by default: the server would not start",
+            "postgresql_config[max_connections] = 3: PostgreSQL reserves 3 connections by default: the server would",
         ),
         (
             "lab",
             config("socket.request.max.bytes", 1_000_000),
-            ": a batch is one request, and brokers close the connection if it is too large (",
+            ": the largest batch would not fit into a request, and brokers would close the connection",
         ),
     ],
 )

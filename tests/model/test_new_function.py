@@ -77,7 +77,7 @@ def test_a_host_that_has_its_identity_alone(tmp_path: Path) -> None:
     path = made / "hosts.yml"
     path.write_text(path.read_text().replace("    echo:\n", "    ech_o_hosts:\n"))
     (line,) = [line for line in check(made)[1] if line.startswith("HOST_WITHOUT_FUNCTION")]
-    assert "although it has echo_server_number; put it into the group echo" in line
+    assert "although it has echo_server_number; add the host to the group echo" in line
 
 
 def test_what_the_host_is_asked(tmp_path: Path) -> None:

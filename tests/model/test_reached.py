@@ -72,16 +72,16 @@ def test_of_brokers_tools_and_plugins(variables: dict[str, Any], place: str, tmp
 @pytest.mark.parametrize(
     ("listeners", "rules", "wanted"),
     [
-        ([PARTNERS], [9096], [f"warn FIREWALL_MEANT {RULE}[9096] = 9096: no service of this project listens there; "
-                              "did you mean 9095 (listener PARTNERS)?"]),
-        ([PARTNERS], [9059], [f"warn FIREWALL_MEANT {RULE}[9059] = 9059: no service of this project listens there; "
-                              "did you mean 9095 (listener PARTNERS)?"]),
+        ([PARTNERS], [9096], [f"warn FIREWALL_MEANT {RULE}[9096] = 9096: no service of this project listens at this "
+                              "port; did you mean 9095 (listener PARTNERS)?"]),
+        ([PARTNERS], [9059], [f"warn FIREWALL_MEANT {RULE}[9059] = 9059: no service of this project listens at this "
+                              "port; did you mean 9095 (listener PARTNERS)?"]),
         ([PARTNERS], [95], []),
         ([PARTNERS], [9095, 9096], []),  # the listener has its rule
         ([PARTNERS], [9100], []),  # of somebody else
         ([], [9096], []),
-        ([], [9029], [f"warn FIREWALL_MEANT {RULE}[9029] = 9029: no service of this project listens there; "
-                      "did you mean 9092 (listener CLIENT)?"]),
+        ([], [9029], [f"warn FIREWALL_MEANT {RULE}[9029] = 9029: no service of this project listens at this "
+                      "port; did you mean 9092 (listener CLIENT)?"]),
     ],
 )  # fmt: skip
 def test_a_rule_for_a_port_where_nothing_listens(
@@ -109,12 +109,12 @@ NAT_NAME = {**OWN_NAME, "names": ["nat.example.org"]}
         (
             kafka(site_listeners=[{**PARTNERS, "advertised_address": "{{ inventory_hostname }}.kafka.example.org"}]),
             "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
-            "{{ inventory_hostname }}.kafka.example.org: its certificate (pki_certificates[broker]) does not contain",
+            "{{ inventory_hostname }}.kafka.example.org: the broker's certificate (pki_certificates[broker]) does not",
         ),
         (
             kafka(site_listeners=[BEHIND_NAT], site_certificates=[{**OWN_NAME, "names": ["{{ inventory_hostname }}"]}]),
             "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
-            "{{ inventory_hostname }}.partners.example.org: its certificate (pki_certificates[partners]) does not ",
+            "{{ inventory_hostname }}.partners.example.org: the broker's certificate (pki_certificates[partners]) ",
         ),
         (kafka(site_listeners=[PORTS], site_certificates=[NAT_NAME]), ""),
     ],

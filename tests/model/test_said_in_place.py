@@ -60,16 +60,16 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "stretch3",
             {},
             {"zookeeper": {"zookeeper_observers": [5]}},
-            "ZOOKEEPER_DATACENTER_MAJORITY group zookeeper/zookeeper_observers = 5: dc3-zk1 does not vote, so the "
-            "quorum is lost with dc1 or with dc2",
+            "ZOOKEEPER_DATACENTER_MAJORITY group zookeeper/zookeeper_observers = 5: dc3-zk1 does not vote: if "
+            "dc1 or dc2 fails, the quorum is lost",
             "remove it",
         ),
         (
             "dc1",
             {},
             {"zookeeper": {"zookeeper_observers": [5]}},
-            "ZOOKEEPER_EVEN group zookeeper/zookeeper_observers = 5: dc1-zk5 does not vote, and the 4 servers that do",
-            "remove it, or let an odd number vote",
+            "ZOOKEEPER_EVEN group zookeeper/zookeeper_observers = 5: dc1-zk5 does not vote, and the 4 servers that ",
+            "so that an odd number of servers votes",
         ),
         # A port of the cluster, at the one host that has another.
         (
@@ -115,8 +115,8 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "stretch2",
             {},
             {"all": {"base_firewall_rules": [{"port": 9100, "from": ["192.0.2.7"]}]}},
-            "FIREWALL_FORGOTTEN group all/base_firewall_rules: these rules replace those of functions,"
-            " and none is for 2281, 2888, 3888, 9092, 9093",
+            "FIREWALL_FORGOTTEN group all/base_firewall_rules: these rules replace the rules of "
+            "functions/*.yml, and no rule is for 2281, 2888, 3888, 9092, 9093",
             "remove base_firewall_rules",
         ),
         # What a profile asks for, where it is named.
@@ -156,7 +156,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "from": ["198.19.2.0/24"]}]}},
             "DATABASE_SOURCE group all/postgresql_users[project_orders].from = 198.19.2.0/24: does not include "
             "dc1-spark3 (198.19.1.33) and dc1-spark4 (198.19.1.34), where job project_orders logs in as this user",
-            "add them, or remove from: then the hosts of all jobs are allowed",
+            "add these addresses, or remove the key from: then the hosts of all jobs are allowed",
         ),
         (
             "dc1",
@@ -168,7 +168,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders"}]}},
             "DATABASE_SOURCE group all/postgresql_users[orders_owner].from = 198.19.1.33: does not include dc1-spark4 "
             "(198.19.1.34), where job project_orders logs in as this user",
-            "add it, or remove from: then the hosts of all jobs are allowed",
+            "add this address, or remove the key from: then the hosts of all jobs are allowed",
         ),
         # The list that adds, and not the one that replaces.
         (

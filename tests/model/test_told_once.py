@@ -90,13 +90,13 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "KAFKA_PROPERTY_UNKNOWN group kafka/kafka_config[listener.name.CLIENT.ssl.client.auth] = required: "),
         # The true reason.
         (kafka(kafka_class_path=["/opt/metrics/*.jar"]),
-         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: the JVM expands a star to all jars of a "
-         "folder only if it is the whole last name: this is no file; write /opt/metrics/*, which is all its jars"),
+         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: Java expands * to all jars of a folder "
+         "only if * is the whole last part of the path; write /opt/metrics/* for all jars of this folder, or"),
         ({"zookeeper": {"zookeeper_class_path": ["/opt/a*/metrics"]}},
-         "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: the JVM expands a star"),
+         "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: Java expands *"),
         ({"all": {"organization": "example (EU)"}},
          "ORGANIZATION_INVALID group all/organization = 'example (EU)': '(' ')': special in the rules that derive "
-         "names from subjects (principal_mapping_rules), which would not match; use a name of letters"),
+         "names from subjects (principal_mapping_rules): these would not match; use a name of letters"),
         ({"all": {"organization": "a+b*"}},
          "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*': "
          "special in the rules"),

@@ -17,6 +17,6 @@ def test_three_servers_are_enough(tmp_path: Path) -> None:
 def test_one_server_is_not(tmp_path: Path) -> None:
     """Each restart of it takes the sessions of its brokers."""
     assert said(kafka(broker_zookeeper_hosts=OWN_SERVERS), tmp_path, "lab_stretch3") == [
-        "warn ZOOKEEPER_CONNECT_PARTIAL group kafka/broker_zookeeper_hosts: the broker knows only the one server of "
-        "its datacenter, and loses its session at every restart of it; name every server",
+        "warn ZOOKEEPER_CONNECT_PARTIAL group kafka/broker_zookeeper_hosts: names only the one server of the broker's "
+        "datacenter: the broker loses its session at every restart of that server; name every ZooKeeper server",
     ]

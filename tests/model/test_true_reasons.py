@@ -28,8 +28,8 @@ def test_rows_that_are_acknowledged_too_early(value: Any, told: bool, tmp_path: 
 def test_weights_without_groups(tmp_path: Path) -> None:
     """ZooKeeper 3.8.6 reads a weight as the wish for groups, and ends with "Server 1 is not in a group"."""
     assert said(zookeeper(zookeeper_weights={5: 2}), tmp_path, "stretch3") == [
-        "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with weights ZooKeeper requires a group for every "
-        "voter, and would not start without zookeeper_groups; remove it, or set zookeeper_groups"
+        "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with weights, ZooKeeper requires a group for every "
+        "voter: without zookeeper_groups, no server would start; remove it, or set zookeeper_groups"
     ]
 
 
@@ -37,7 +37,7 @@ def test_weights_without_groups(tmp_path: Path) -> None:
     ("groups", "advice"),
     [
         ({1: [1, 2, 3], 2: [4, 5, 6]}, "add a group for its datacenter, as 3: [7], or remove zookeeper_groups"),
-        ({1: [1, 2, 3], 2: [4, 5], 3: [7]}, "put its id into its datacenter's group"),
+        ({1: [1, 2, 3], 2: [4, 5], 3: [7]}, "add its id to the group of its datacenter"),
     ],
 )
 def test_a_voter_in_no_group(groups: dict[int, list[int]], advice: str, tmp_path: Path) -> None:
@@ -77,22 +77,24 @@ def test_large_records_that_are_declared(
 
 LOWER = {**MTLS, "principal_mapping_rules": ["RULE:^CN=([^,]+),OU=clients,O={{ organization }}$/$1/L"]}
 ADMINS = {"firewall_extra_sources": {"admin": ["192.0.2.0/24"]}}  # who may come to the brokers' own listener
-TAKEN = "no listener (CLIENT, MTLS, REPLICATION) derives this name from a certificate or a token: no "
-TAKEN += "client can be this user; "
+TAKEN = "no client can log in as this user: no listener (CLIENT, MTLS, REPLICATION) derives this name from a "
+TAKEN += "certificate or a token; "
+RENAMED = "name = Reports: principal_mapping_rules of listener MTLS change this name to reports; did you mean reports?"
 
 
 @pytest.mark.parametrize(
     ("name", "more", "wanted"),
     [
         ("Reports", {"site_listeners": [LOWER], **ADMINS},
-         ["name = Reports: the rule of MTLS changes this name to reports; did you mean reports?"]),
+         [RENAMED]),
         ("Reports", {"site_listeners": [LOWER]},
-         ["name = Reports: the rule of MTLS changes this name to reports; did you mean reports?"]),
+         [RENAMED]),
         ("reports", {"site_listeners": [LOWER], **ADMINS}, []),
         ("Reports", {"site_listeners": [MTLS], **ADMINS}, []),
         ("Reports", ADMINS, []),
         ("CN=reports,O=lab", {"site_listeners": [MTLS]},
-         [f"credential = False: {TAKEN}give the user a password, or a name as the rules of MTLS derive it"]),
+         [f"credential = False: {TAKEN}give the user a password, or a name that principal_mapping_rules of MTLS "
+          "derive"]),
     ],
 )  # fmt: skip
 def test_whom_a_rule_calls_otherwise(name: str, more: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
@@ -115,7 +117,8 @@ def test_what_is_taken_back(settings_told: dict[str, Any], warned: bool, ends: b
     found = [line for line in lines if "BROKER_CONFIG_HEAP" in line]
     assert len(found) == 1, lines
     assert found[0].startswith("warn ") == warned, found
-    assert (": the broker ends" in found[0], ": where it was set, " in found[0]) == (ends, not ends), found
+    told = (", so that the broker would stop" in found[0], ": if the cluster has this dynamic" in found[0])
+    assert told == (ends, not ends), found
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ KAFKA = {"kafka": JOB["config"]["kafka"]}
         ),
         (
             zookeeper(zookeeper_truststore="/root/ca.pem"),
-            ["PATH_SYSTEM group zookeeper/zookeeper_truststore = /root/ca.pem: below /root, which units do not see"],
+            ["PATH_SYSTEM group zookeeper/zookeeper_truststore = /root/ca.pem: below /root, which the unit does not"],
         ),
     ],
 )  # fmt: skip

@@ -35,14 +35,14 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
         (
             "dc1",
             kafka(base_firewall_rules=[{"port": 9100, "from": ["192.0.2.7"]}]),
-            "FIREWALL_FORGOTTEN group kafka/base_firewall_rules: these rules replace those of functions, and none is "
-            "for 9092, 9093",
+            "FIREWALL_FORGOTTEN group kafka/base_firewall_rules: these rules replace the rules of functions/*.yml, and "
+            "no rule is for 9092, 9093",
         ),
         (
             "lab_stretch2_5",
             {"all": {"zookeeper_weights": {7: 0}}},
-            "ZOOKEEPER_INDISPENSABLE group all/zookeeper_weights[7] = 0: dc3-zk1 does not vote, so the quorum is "
-            "lost with datacenter dc1 or with datacenter dc2",
+            "ZOOKEEPER_INDISPENSABLE group all/zookeeper_weights[7] = 0: dc3-zk1 does not vote: if datacenter dc1 or "
+            "datacenter dc2 fails, the quorum is lost",
         ),
         ("lab_stretch2", {"all": {"zookeeper_weights": {1: 9, 2: 3}}}, "ZOOKEEPER_INDISPENSABLE group all/zoo"),
     ],

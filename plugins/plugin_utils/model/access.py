@@ -28,26 +28,32 @@ def _known(model: Model) -> set[str]:
 
 USER_NAME = ProblemKind(
     "USER_NAME",
-    "the name is empty, or has a blank at an end or a line break: no client would log in with it",
-    "write the name that the client logs in with",
+    "the name is empty, starts or ends with a blank, or contains a line break: no client could log in with it",
+    "set the name with which the client logs in, as orders",
 )
 USER_CASE = ProblemKind(
     "USER_CASE",
-    "differs from {other} only in case: for Kafka they are two users, but people confuse them",
-    "keep one of the two, or rename one",
+    "differs from user {other} only in upper and lower case: Kafka treats them as two users, but people confuse them",
+    "keep one of the two users, or rename one",
     warning=True,
 )
-USER_DUPLICATE = ProblemKind("USER_DUPLICATE", "declared twice", "keep one of the two")
+USER_DUPLICATE = ProblemKind(
+    "USER_DUPLICATE",
+    "two entries of kafka_users declare this user with the same mechanism",
+    "keep one of the two entries",
+)
 USER_PASSWORD = ProblemKind(
-    "USER_PASSWORD", "the user has no password", "set vault.passwords.{user}, in the vaulted file"
+    "USER_PASSWORD",
+    "the user has no password",
+    'set password: "{{{{ vault.passwords.{user} }}}}", and the password itself in the vaulted file',
 )
 USER_ITERATIONS = ProblemKind(
-    "USER_ITERATIONS", "not from {least} to {most}: Kafka rejects it", "remove it, the default is 8192"
+    "USER_ITERATIONS", "not from {least} to {most}: Kafka would reject the user", "remove it (default: 8192)"
 )
 USER_MECHANISM = ProblemKind(
     "USER_MECHANISM",
     "no listener accepts this mechanism (listeners accept {accepted})",
-    "add it to sasl_mechanisms of a listener, or use another mechanism",
+    "set a mechanism that a listener accepts, or add this one to sasl_mechanisms of a listener",
 )
 
 
@@ -101,18 +107,20 @@ def _password(
 
 USER_GENERATION = ProblemKind(
     "USER_GENERATION",
-    "not from 1 to {most}: it is stored in the hash iterations, added to those of iterations",
+    "not from 1 to {most}: the role adds the generation to the number of hash iterations, and so stores it in Kafka",
     "start with 1, and increase it by 1 for each new password",
 )
 USER_GENERATION_UNUSED = USER_GENERATION.variant(
-    message="has no effect: the password is verified by a login", advice="set verify: generation, or remove it"
+    message="has no effect: each run checks the password of this user by a login",
+    advice="set verify: generation for this user, or remove generation",
 )
 USER_GENERATION_MULTIPLE = USER_GENERATION.variant(
-    message="other iterations with another generation could have the same sum: a new password would be missed",
-    advice="use a multiple of {step} up to {most}, or remove it, the default is 8192",
+    message="the generation is added to it, and another generation could give the same sum: a run would "
+    "miss a new password",
+    advice="use a multiple of {step} up to {most}, or remove it (default: 8192)",
 )
 USER_GENERATION_SUM = USER_GENERATION_MULTIPLE.variant(
-    message="the generation is added to it, and Kafka rejects more than {most_iterations} in total"
+    message="the generation is added to it, and Kafka rejects a sum above {most_iterations}"
 )
 
 
@@ -149,7 +157,7 @@ def _variable(acl: Mapping[str, Any]) -> str:
 
 ACL_PRINCIPAL = ProblemKind(
     "ACL_PRINCIPAL",
-    "Kafka knows users only, and compares the whole text",
+    "not a principal of a user: Kafka compares the whole text, with its prefix User:",
     "write it as User:{name}",
 )
 ACL_EVERYBODY = ProblemKind(
@@ -161,19 +169,21 @@ ACL_EVERYBODY = ProblemKind(
 ACL_UNKNOWN_USER = ProblemKind(
     "ACL_UNKNOWN_USER",
     "neither a user of kafka_users nor a super user",
-    "declare the user (credential: false if it uses a certificate), or correct the name",
+    "declare the user in kafka_users (credential: false if it uses a certificate), or correct the name",
 )
 ACL_UNKNOWN_USER_TYPO = ACL_UNKNOWN_USER.variant(
-    advice="did you mean {near}? Otherwise declare the user (credential: false if it uses a certificate)"
+    advice="did you mean {near}? Otherwise declare the user in kafka_users (credential: false if it uses a certificate)"
 )
 ACL_OPERATION = ProblemKind(
     "ACL_OPERATION",
-    "not an operation on a {resource}: Kafka rejects it",
+    "Kafka has no such operation on a resource of type {resource}, and would reject the ACL",
     "use one of {operations}",
 )
-ACL_NAME = ProblemKind("ACL_NAME", "the ACL has no name of a {resource}", "set a name; '*' matches all")
+ACL_NAME = ProblemKind(
+    "ACL_NAME", "the ACL does not name a {resource}", "set name to the name of a {resource}, or to '*' for all"
+)
 ACL_NAME_CLUSTER = ACL_NAME.variant(
-    message="an ACL on the cluster has no name and no pattern: there is one cluster", advice="remove it"
+    message="an ACL on the cluster has no name and no pattern, since there is only one cluster", advice="remove it"
 )
 
 
@@ -234,14 +244,17 @@ def _effect(acl: Mapping[str, Any]) -> tuple[str, str]:
     return str(acl.get("permission") or "allow"), str(acl.get("state") or "present")
 
 
-ACL_DUPLICATE = ProblemKind("ACL_DUPLICATE", "declared twice", "keep one of the two")
+ACL_DUPLICATE = ProblemKind(
+    "ACL_DUPLICATE", "two entries of kafka_acls declare this permission", "keep one of the two entries"
+)
 ACL_CONTRADICTION = ProblemKind(
     "ACL_CONTRADICTION",
-    "declared twice, once as {effect} and once as {other_effect}",
-    "keep one of the two",
+    "two entries of kafka_acls declare this permission, one as ({effect}) and one as ({other_effect})",
+    "keep one of the two entries",
 )
 ACL_CONTRADICTION_GRANT = ACL_CONTRADICTION.variant(
-    message="declared {effect}, but a grant of kafka_users makes it {other_effect}"
+    message="declared as ({effect}), but a grant of kafka_users makes it ({other_effect})",
+    advice="remove this entry or the grant",
 )
 
 
@@ -273,8 +286,8 @@ def contradictions(model: Model) -> Iterator[Problem]:
 
 JOB_LOGIN = ProblemKind(
     "JOB_LOGIN",
-    "logs in as {user}, which is not in kafka_users",
-    "declare the user, or correct the name",
+    "the job logs in as {user}, and kafka_users has no such user",
+    "declare the user in kafka_users, or correct the name",
 )
 JOB_LOGIN_TYPO = JOB_LOGIN.variant(advice="did you mean {near}?")
 

@@ -39,9 +39,11 @@ OF_A_RUN = re.compile(
 
 CONNECTION_WORD = ProblemKind("CONNECTION_WORD", "Ansible reads no variable of this name", "did you mean {near}?")
 CONNECTION_WINDOWS = CONNECTION_WORD.variant(
-    message="a connection to Windows, and these are Linux hosts", advice="remove it (default: ssh)"
+    message="this connection is for Windows, but the hosts run Linux", advice="remove it (default: ssh)"
 )
-CONNECTION_UNKNOWN = CONNECTION_WORD.variant(message="not a connection of Ansible", advice="remove it (default: ssh)")
+CONNECTION_UNKNOWN = CONNECTION_WORD.variant(
+    message="Ansible has no connection plugin of this name", advice="remove it (default: ssh)"
+)
 CONNECTION_UNKNOWN_MEANT = CONNECTION_UNKNOWN.variant(advice="did you mean {near}?")
 HOST_ADDRESS = CONNECTION_WORD.variant(
     message="not an IPv4 address",
@@ -49,16 +51,18 @@ HOST_ADDRESS = CONNECTION_WORD.variant(
 )
 HOST_TEXT = CONNECTION_WORD.variant(
     message="neither a host name nor an address",
-    advice="set the address only; set the port in ansible_port, the login in ansible_user",
+    advice="set the address only; set the port in ansible_port, and the user in ansible_user",
 )
-HOST_PORT = HOST_TEXT.variant(message="with a port")
-BECOME_UNKNOWN = CONNECTION_WORD.variant(message="not a become method of Ansible", advice="remove it (default: sudo)")
+HOST_PORT = HOST_TEXT.variant(message="contains a port")
+BECOME_UNKNOWN = CONNECTION_WORD.variant(
+    message="Ansible has no become method of this name", advice="remove it (default: sudo)"
+)
 BECOME_UNKNOWN_MEANT = BECOME_UNKNOWN.variant(advice="did you mean {near}?")
 BECOME_DISABLED = CONNECTION_WORD.variant(
-    message="{login} would not become root, and only root can set up a host; it overrides the playbooks",
-    advice="remove it, or log in as root",
+    message="overrides become of the playbooks: user {login} would not become root, but only root can set up a host",
+    advice="remove ansible_become, or set ansible_user: root",
 )
-LOGIN_INVALID = CONNECTION_WORD.variant(message="not the name of a login", advice="set one, as ops, or remove it")
+LOGIN_INVALID = CONNECTION_WORD.variant(message="not a user name", advice="set a user name, as ops, or remove it")
 
 
 def words(model: Model) -> Iterator[Problem]:

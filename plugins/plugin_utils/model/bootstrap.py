@@ -57,13 +57,15 @@ class Endpoints:
 
 
 BOOTSTRAP_UNKNOWN = ProblemKind(
-    "BOOTSTRAP_UNKNOWN", "no declared broker advertises it", "name address:port of a listener"
+    "BOOTSTRAP_UNKNOWN",
+    "no declared broker advertises this address and port",
+    "set address:port of a broker's listener",
 )
 BOOTSTRAP_UNKNOWN_PORT = BOOTSTRAP_UNKNOWN.variant(
-    message="no listener of the broker is at this port", advice="write {right}"
+    message="the broker has no listener at this port", advice="write {right}"
 )
 BOOTSTRAP_UNKNOWN_PORTS = BOOTSTRAP_UNKNOWN.variant(
-    message="no listener of the broker is at these ports", advice="write {right}, and so on"
+    message="the brokers have no listener at these ports", advice="write {right}, and so on"
 )
 
 

@@ -34,30 +34,34 @@ IN_FILE = "set it in kafka_config, which brokers read when they are restarted"
 # Settings that decide which records are lost: the rules on kafka_config know topics and promise, and do not see them.
 BROKER_CONFIG_JUDGED = ProblemKind(
     "BROKER_CONFIG_JUDGED",
-    "this setting decides which records can be lost, and is checked in kafka_config only",
-    f"{IN_FILE}, and remove a dynamic setting that overrides it (kafka_broker_config, allow_data_loss: true)",
+    "this setting decides which records can be lost, and preflight checks it only in kafka_config",
+    f"{IN_FILE}, and remove a dynamic setting that overrides it (module kafka_broker_config with "
+    "allow_data_loss: true)",
 )
 BROKER_CONFIG_JUDGED_NULL = BROKER_CONFIG_JUDGED.variant(
-    message="null removes the dynamic setting: the file of the broker would then decide which records are lost"
+    message="null removes the dynamic setting, so that the value in server.properties would decide which "
+    "records can be lost"
 )
 BROKER_CONFIG_THROTTLE = ProblemKind(
     "BROKER_CONFIG_THROTTLE",
-    "a throttle of a reassignment, which sets and removes it",
-    "remove it, or set null to remove a throttle that remained",
+    "playbooks/reassign.yml sets and removes this throttle",
+    "remove it, or set null to remove a throttle that a reassignment has left",
 )
 # The texts are those of definitions.Finding.
 BROKER_CONFIG_UNKNOWN = ProblemKind("BROKER_CONFIG_UNKNOWN", "{finding}", "{advice}")
 BROKER_CONFIG_VALUE = ProblemKind("BROKER_CONFIG_VALUE", "{finding}", "{advice}")
 BROKER_CONFIG_VALUE_THREADS = BROKER_CONFIG_VALUE.variant(
-    message="a running broker rejects 0 (LogCleaner)", advice="use at least 1"
+    message="a running broker rejects 0 for its log cleaner", advice="set at least 1"
 )
 BROKER_CONFIG_SECRET = ProblemKind(
-    "BROKER_CONFIG_SECRET", "a secret: it could not be compared with the one that is set", IN_FILE
+    "BROKER_CONFIG_SECRET",
+    "a secret: brokers do not return its value, so a run could not compare the value with this one",
+    IN_FILE,
 )
-BROKER_CONFIG_STATIC = ProblemKind("BROKER_CONFIG_STATIC", "brokers read it only when they start", IN_FILE)
+BROKER_CONFIG_STATIC = ProblemKind("BROKER_CONFIG_STATIC", "brokers read this setting only when they start", IN_FILE)
 BROKER_CONFIG_LISTENER = ProblemKind(
     "BROKER_CONFIG_LISTENER",
-    "a setting of one listener: other hosts would still use the listener's settings from kafka_listeners",
+    "a setting of listeners: clients and other brokers would still connect as kafka_listeners describes",
     "set it in kafka_listeners or kafka_config",
 )
 BROKER_CONFIG_DANGER = ProblemKind("BROKER_CONFIG_DANGER", "{consequence}", "set at least {minimum}")
@@ -112,8 +116,8 @@ def _findings(broker: Broker, kind: ProblemKind, place: str, findings: Sequence[
 
 BROKER_CONFIG_DIFFERS = ProblemKind(
     "BROKER_CONFIG_DIFFERS",
-    "other brokers have another value, but it applies to all brokers",
-    f"set what differs in {OWN}",
+    "other brokers have another value, but this variable applies to all brokers of the cluster",
+    f"set it once for all brokers, and settings of single brokers in {OWN}",
 )
 
 
@@ -143,8 +147,8 @@ def settings(broker: Broker) -> Mapping[str, tuple[str, Any]]:
 
 BROKER_CONFIG_SHADOWED = ProblemKind(
     "BROKER_CONFIG_SHADOWED",
-    "overrides {file_value} in kafka_config",
-    "remove it from kafka_config, or keep both if that is intended",
+    "overrides the value {file_value} in kafka_config",
+    "remove the setting from kafka_config, or keep both if that is intended",
     warning=True,
 )
 
@@ -170,12 +174,17 @@ def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
 
 BROKER_CONFIG_HEAP = ProblemKind(
     "BROKER_CONFIG_HEAP",
-    "the log cleaner restarts while the old one still has its buffers: together {mib} MiB in a heap of {heap}",
+    "the change restarts the log cleaner, which allocates new buffers before the old ones are "
+    "released: together {mib} MiB in a heap of {heap}",
     f"raise kafka_heap, or first lower {BUFFER} in kafka_config",
     warning=True,
 )
-BROKER_CONFIG_HEAP_ENDS = BROKER_CONFIG_HEAP.variant(message=f"{BROKER_CONFIG_HEAP.message}: the broker ends")
-BROKER_CONFIG_HEAP_NULL = BROKER_CONFIG_HEAP.variant(message=f"where it was set, {BROKER_CONFIG_HEAP.message}")
+BROKER_CONFIG_HEAP_ENDS = BROKER_CONFIG_HEAP.variant(
+    message=f"{BROKER_CONFIG_HEAP.message}, so that the broker would stop"
+)
+BROKER_CONFIG_HEAP_NULL = BROKER_CONFIG_HEAP.variant(
+    message=f"if the cluster has this dynamic setting, {BROKER_CONFIG_HEAP.message}"
+)
 
 
 def memory(model: Model) -> Iterator[Problem]:

@@ -66,16 +66,16 @@ def place(broker: Broker, name: str) -> str:
 
 CLASS_MISSING = ProblemKind(
     "CLASS_MISSING",
-    f"not in Kafka's archive, and {CLASS_PATH} names no jar: no broker would start with it",
-    f"name its jar in {CLASS_PATH}",
+    f"Kafka's archive does not contain this class, and {CLASS_PATH} names no jar: no broker would start",
+    f"add the jar of this class to {CLASS_PATH}",
 )
 CLASS_MISSING_TYPO = CLASS_MISSING.variant(
-    message="not a known class of Kafka's archive: if it does not exist, no broker would start",
+    message="Kafka's archive contains no known class of this name: if the class does not exist, no broker would start",
     advice="did you mean {near}?",
 )
 CLASS_MISSING_FOLDER = CLASS_MISSING.variant(
-    message="a folder written like this adds classes only, no jars",
-    advice="write {folder}/* for its jars, or {folder}/ if you mean classes",
+    message="Java finds classes in a folder written like this, but no jars",
+    advice="write {folder}/* for the jars in this folder, or {folder}/ for classes",
 )
 
 
@@ -116,8 +116,9 @@ def _classes(broker: Broker) -> Iterator[Problem]:
 
 AUTHORIZER_KRAFT = ProblemKind(
     "AUTHORIZER_KRAFT",
-    "the authorizer of KRaft waits for ACLs of a log that does not exist with ZooKeeper: no broker would serve",
-    "remove it: the role sets {default}",
+    "this authorizer of KRaft waits for a metadata log, which does not exist with ZooKeeper: no "
+    "broker would accept connections",
+    "remove this key: the role sets {default}",
 )
 
 
@@ -134,11 +135,11 @@ def authorizer(model: Model) -> Iterator[Problem]:
 REMOTE_STORAGE = ProblemKind(
     "REMOTE_STORAGE",
     f"without {MANAGER} no broker would start",
-    "set it to a class, and remote.log.storage.manager.class.path to its jar",
+    f"set {MANAGER} to a class, and remote.log.storage.manager.class.path to its jar",
 )
 REMOTE_STORAGE_TOPIC = REMOTE_STORAGE.variant(
-    message=f"these brokers do not have {SYSTEM}: true, and reject the topic",
-    advice=f"remove it, or set {SYSTEM} in kafka_config",
+    message=f"these brokers do not have {SYSTEM}: true, and would reject the topic",
+    advice=f"remove it, or set {SYSTEM}: true in kafka_config",
 )
 
 
@@ -160,8 +161,8 @@ def remote_storage(model: Model) -> Iterator[Problem]:
 
 TOPIC_KEPT = ProblemKind(
     "TOPIC_KEPT",
-    "these brokers delete no topic, but topic {topic} is to be absent",
-    "remove it, the default is true (ACLs decide which users may delete)",
+    "these brokers delete no topic, but kafka_topics declares topic {topic} as absent",
+    "remove it (default: true): ACLs decide which users may delete topics",
 )
 TOPIC_KEPT_PRUNE = TOPIC_KEPT.variant(message="these brokers delete no topic, but kafka_prune deletes {topics}")
 
@@ -180,12 +181,12 @@ def deletion(model: Model) -> Iterator[Problem]:
 CLEANER_BUFFER = ProblemKind(
     "CLEANER_BUFFER",
     "the log cleaner permanently uses {mib} MiB of a heap of {heap}",
-    f"lower it, or raise kafka_heap (the default is {DEFAULT_BUFFER >> 20} MiB)",
+    f"lower it (default: {DEFAULT_BUFFER >> 20} MiB), or raise kafka_heap",
 )
-CLEANER_BUFFER_ENDS = CLEANER_BUFFER.variant(message=f"{CLEANER_BUFFER.message}: the broker ends")
+CLEANER_BUFFER_ENDS = CLEANER_BUFFER.variant(message=f"{CLEANER_BUFFER.message}, so that the broker would stop")
 CLEANER_BUFFER_THREAD = CLEANER_BUFFER.variant(
-    message="{size} bytes for each of {threads} threads, but Kafka requires more than 1 MiB to start",
-    advice=f"raise {BUFFER}, or use fewer threads",
+    message="{size} bytes for each of {threads} cleaner threads, but Kafka starts only with more than 1 MiB for each",
+    advice=f"raise {BUFFER}, or lower {THREADS}",
 )
 
 

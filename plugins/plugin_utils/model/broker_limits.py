@@ -44,9 +44,13 @@ COVERED = {
 
 # The kinds of a property whose value has another effect than intended.
 LIMIT_MEANT = ProblemKind(
-    "LIMIT_MEANT", "Kafka reads every number below 0 as -1, unlimited", "write -1 if you mean unlimited, or a limit"
+    "LIMIT_MEANT",
+    "Kafka reads every number below 0 as -1, which means unlimited",
+    "write -1 if you mean unlimited, or a limit above 0",
 )
-LIMIT_MEANT_ZERO = LIMIT_MEANT.variant(message="Kafka would not start", advice="write at least 1, or -1")
+LIMIT_MEANT_ZERO = LIMIT_MEANT.variant(
+    message="Kafka would not start with 0", advice="set at least 1, or -1 for unlimited"
+)
 LIMIT_MEANT_SECONDS = LIMIT_MEANT.variant(
     message="the unit is milliseconds: as seconds it would be {duration}",
     advice="write {number}000 if you mean seconds",
@@ -56,41 +60,43 @@ LIMIT_MEANT_TINY = LIMIT_MEANT.variant(
     advice="write {days} if you mean days, or {hours} for hours",
 )
 LIMIT_MEANT_NO_CONNECTION = LIMIT_MEANT.variant(
-    message="no client could connect, and no other broker",
+    message="no client and no other broker could connect",
     advice=f"remove it, or name exceptions in {PER_ADDRESS}.overrides",
 )
 LIMIT_MEANT_SHUTDOWN = LIMIT_MEANT.variant(
-    message="leaders would not move before a broker stops: every restart leaves partitions without a leader",
-    advice="remove it, the default is true",
+    message="leaders would not move before a broker stops: each restart would leave partitions without a leader",
+    advice="remove it (default: true)",
 )
 LIMIT_MEANT_USUAL = LIMIT_MEANT.variant(
     message="the unit is milliseconds: the default is {default}",
     advice="write {number}000 if you mean seconds, or keep it if milliseconds are intended",
 )
 LIMIT_MEANT_REAUTH = LIMIT_MEANT.variant(
-    message="the unit is milliseconds: every client would log in again all the time",
+    message="the unit is milliseconds: every client would log in again and again",
     advice="write {number}000 if you mean seconds; 3600000 is an hour",
 )
 LIMIT_MEANT_PRODUCER = LIMIT_MEANT.variant(
-    message="less than {other} ({least}): a producer that retries after a pause writes a record twice",
-    advice="raise it, or remove it",
+    message="less than {other} ({least}): a producer that retries after a pause would write a record twice",
+    advice="raise it to at least {least}, or remove it",
 )
 LIMIT_MEANT_TRANSACTION = LIMIT_MEANT_PRODUCER.variant(
-    message="less than {other} ({least}): a transaction that is still allowed is no longer known"
+    message="less than {other} ({least}): brokers would forget the producer of a transaction that is still open"
 )
 LIMIT_MEANT_SESSION_MOST = LIMIT_MEANT.variant(
-    message="clients request a session of {session} by default, and could join no group",
+    message="consumers request session.timeout.ms {session} by default: brokers would reject them from every group",
     advice="remove it, or set session.timeout.ms to at most {number} in every client",
 )
 LIMIT_MEANT_SESSION_LEAST = LIMIT_MEANT_SESSION_MOST.variant(
     advice="remove it, or set session.timeout.ms to at least {number} in every client"
 )
 LIMIT_MEANT_REQUEST = LIMIT_MEANT.variant(
-    message="a batch is one request, and brokers close the connection if it is too large ({other} is {limit})",
-    advice="correct one of the two",
+    message="{other} is {limit}: the largest batch would not fit into a request, and brokers would close "
+    "the connection",
+    advice=f"lower {MESSAGE}, or raise {REQUEST}",
 )
 LIMIT_MEANT_SEGMENT = LIMIT_MEANT_REQUEST.variant(
-    message="a batch has to fit into a segment, larger batches are rejected ({other} is {limit})"
+    message="{other} is {limit}: the largest batch would not fit into a segment, and brokers would reject it",
+    advice=f"lower {MESSAGE}, or raise {SEGMENT}",
 )
 # What a batch has to fit into.
 HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
@@ -111,14 +117,14 @@ EXPIRIES = {
     "producer.id.expiration.ms": Expiry(120_000, "delivery.timeout.ms of producers", LIMIT_MEANT_PRODUCER),
     "transactional.id.expiration.ms": Expiry(900_000, "transaction.max.timeout.ms", LIMIT_MEANT_TRANSACTION),
 }
-PAUSE = "remove it, the default is {default}"
+PAUSE = "remove it (default: {default})"
 # The smallest values that clients need by default (clients of Java and librdkafka, unless one is named), or that are
 # longer than a pause of the garbage collector or of a disk; and the kind for smaller values.
 REQUIRED: dict[str, tuple[int, ProblemKind]] = {
     "transaction.max.timeout.ms": (
         60_000,
         LIMIT_MEANT.variant(
-            message="producers request 60000 by default, and could begin no transaction",
+            message="producers request a timeout of 60000 ms by default, and could begin no transaction",
             advice="remove it, or set transaction.timeout.ms to at most {number} in every producer with transactions",
         ),
     ),
@@ -140,37 +146,38 @@ REQUIRED: dict[str, tuple[int, ProblemKind]] = {
     "log.message.timestamp.before.max.ms": (
         120_000,
         LIMIT_MEANT.variant(
-            message="producers retry for 120000 by default, and a record that arrives that late would be rejected",
+            message="producers retry for 120000 ms by default, and brokers would reject a record that arrives "
+            "that late",
             advice="remove it, or set delivery.timeout.ms to at most {number} in every producer",
         ),
     ),
     "replica.lag.time.max.ms": (
         5_000,
         LIMIT_MEANT.variant(
-            message="a pause of the garbage collector or of a disk of this length removes followers from the ISR, and "
-            "writes stop if too few remain",
+            message="a pause of this length (garbage collector, disk) removes followers from the ISR, and writes "
+            "stop if too few remain",
             advice=PAUSE,
         ),
     ),
     "replica.socket.timeout.ms": (
         5_000,
         LIMIT_MEANT.variant(
-            message="a pause of the garbage collector of this length closes the connections of followers, which then "
-            "lag",
+            message="a garbage collection of this length closes the connections of followers, which then fall behind",
             advice=PAUSE,
         ),
     ),
     "controller.socket.timeout.ms": (
         5_000,
         LIMIT_MEANT.variant(
-            message="a pause of a broker of this length closes the connection of the controller, which starts again",
+            message="if a broker pauses for this time, the controller closes its connection to the broker and has "
+            "to repeat its requests",
             advice=PAUSE,
         ),
     ),
     "request.timeout.ms": (
         5_000,
         LIMIT_MEANT.variant(
-            message="a pause of a broker of this length ends the requests of the other brokers", advice=PAUSE
+            message="if a broker pauses for this time, requests of the other brokers to this broker fail", advice=PAUSE
         ),
     ),
 }
@@ -273,18 +280,18 @@ def _required(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterat
 
 TOPICS_UNDECLARED = ProblemKind(
     "TOPICS_UNDECLARED",
-    "each misspelt name that a client requests becomes a topic, without profile and declaration",
-    "remove it, and declare topics",
+    "brokers create a topic for each unknown name that a client requests, even for a misspelt one",
+    "remove it (default: false), and declare topics in kafka_topics",
     warning=True,
 )
 PROTOCOL_OLD = ProblemKind(
     "PROTOCOL_OLD",
-    "brokers run without the features of newer versions: this is for the time of an upgrade",
+    "brokers run without the features of newer versions: an old version is only for the time of an upgrade",
     "remove it once all brokers run {version}",
     warning=True,
 )
 PROTOCOL_OLD_FORMAT = PROTOCOL_OLD.variant(
-    message="left over from an upgrade: it has no effect, or every batch is converted"
+    message="left over from an upgrade: it has no effect, or brokers convert every batch"
 )
 PROTOCOLS = {"inter.broker.protocol.version": PROTOCOL_OLD, "log.message.format.version": PROTOCOL_OLD_FORMAT}
 
@@ -328,12 +335,12 @@ def limit(broker: Broker, name: str) -> int:
 
 PROPERTY_LISTENER = ProblemKind(
     "PROPERTY_LISTENER",
-    "kafka_listeners has only {listeners}, and Kafka looks for their names in lower case",
-    "name one of them",
+    "no listener has this name: kafka_listeners has only {listeners}, which Kafka expects here in lower case",
+    "write the name of one of these listeners, in lower case",
 )
 PROPERTY_LISTENER_TYPO = PROPERTY_LISTENER.variant(advice="did you mean listener.name.{near}.{property}?")
 PROPERTY_LISTENER_COVERED = PROPERTY_LISTENER.variant(
-    message="has no effect: the role sets it for each listener, which overrides it",
+    message="has no effect: the role sets this property for each listener, which overrides this value",
     advice="remove it, and use {instead}",
 )
 

@@ -50,16 +50,17 @@ def missing(model: Model) -> Iterator[Problem]:
 
 CERTIFICATE_NAMES = ProblemKind(
     "CERTIFICATE_NAMES",
-    "its names do not contain {names}, where the host is reached or from where it connects, and peers would reject it",
-    "add every address of the host",
+    "names does not contain {names}: peers that reach the host there, or see it connect from "
+    "there, would reject the certificate",
+    "add every address of the host to names",
 )
-CERTIFICATE_NAMES_VARIABLES = CERTIFICATE_NAMES.variant(advice="add {variables}")
+CERTIFICATE_NAMES_VARIABLES = CERTIFICATE_NAMES.variant(advice="add {variables} to names")
 CERTIFICATE_NAMES_ADVERTISED = CERTIFICATE_NAMES.variant(
-    message="its certificate ({certificate}) does not contain this name, and clients would reject the broker",
-    advice="add it to the names of {certificate}",
+    message="the broker's certificate ({certificate}) does not contain this name, so clients would reject the broker",
+    advice="add this name to names of {certificate}",
 )
 CERTIFICATE_NAMES_KEYSTORE = CERTIFICATE_NAMES_ADVERTISED.variant(
-    advice="make a certificate with it (site_certificates), and set its path as keystore of the listener"
+    advice="add a certificate with this name to site_certificates, and set keystore of the listener to its path"
 )
 
 

@@ -22,15 +22,15 @@ SUBJECT = re.compile(r"[A-Za-z0-9.]+=")
 
 USER_NOBODY = ProblemKind(
     "USER_NOBODY",
-    "no listener ({listeners}) derives this name from a certificate or a token: no client can be this user",
+    "no client can log in as this user: no listener ({listeners}) derives this name from a certificate or a token",
     "give the user a password, or add a listener for clients with certificates (docs/security.md)",
     warning=True,
 )
 USER_NOBODY_RULES = USER_NOBODY.variant(
-    advice="give the user a password, or a name as the rules of {rules_of} derive it"
+    advice="give the user a password, or a name that principal_mapping_rules of {rules_of} derive"
 )
 USER_NOBODY_CASE = USER_NOBODY.variant(
-    message="the rule of {listener} changes this name to {other}", advice="did you mean {other}?"
+    message="principal_mapping_rules of listener {listener} change this name to {other}", advice="did you mean {other}?"
 )
 
 

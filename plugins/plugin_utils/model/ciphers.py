@@ -89,21 +89,21 @@ def _signs(suite: str, key: str) -> bool:
 
 CIPHER_UNFIT = ProblemKind(
     "CIPHER_UNFIT",
-    "not a suite of Java: the process does not start with it",
+    "Java has no cipher suite of this name: the process would not start",
     "remove it (default: Java's own list)",
 )
 CIPHER_UNFIT_MEANT = CIPHER_UNFIT.variant(advice="did you mean {near}?")
 CIPHER_UNFIT_PROVIDER = CIPHER_UNFIT.variant(
-    message="not one of Java's own suites: without a provider that has it, the process does not start",
-    advice="remove it, or name the provider by ssl.provider",
+    message="not one of Java's own cipher suites: the process would not start without a provider of this suite",
+    advice="remove it, or name the provider in ssl.provider",
 )
 CIPHER_UNFIT_PROTOCOL = CIPHER_UNFIT.variant(
-    message="none of them is for {protocols}, the only protocol enabled: no connection could be made",
-    advice="add one for it, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or remove it (default: Java's own list)",
+    message="none of these suites is for {protocols}, the only protocol enabled: no connection could be made",
+    advice="add a suite of {protocols}, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or remove it (default: Java's own list)",
 )
 CIPHER_UNFIT_KEY = CIPHER_UNFIT.variant(
-    message="none of them is for {algorithm} keys, and pki_key is {key}: no connection could be made",
-    advice="add one for it, as TLS_ECDHE_{algorithm}_WITH_AES_256_GCM_SHA384, or remove it (default: Java's own list)",
+    message="none of these suites is for {algorithm} keys, but pki_key is {key}: no connection could be made",
+    advice="add a suite, as TLS_ECDHE_{algorithm}_WITH_AES_256_GCM_SHA384, or remove it (default: Java's own list)",
 )
 
 

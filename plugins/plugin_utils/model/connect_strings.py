@@ -25,17 +25,17 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 CONNECT, HOSTS = "kafka_zookeeper_connect", "broker_zookeeper_hosts"
 ZOOKEEPER_CONNECT_UNKNOWN = ProblemKind(
     "ZOOKEEPER_CONNECT_UNKNOWN",
-    "no declared ZooKeeper server listens there",
-    "name address:port of a host of the group zookeeper",
+    "no declared ZooKeeper server listens at this address and port",
+    "set address:port of a host of the group zookeeper",
 )
 ZOOKEEPER_CONNECT_EMPTY = ProblemKind(
     "ZOOKEEPER_CONNECT_EMPTY",
-    "no server, so Kafka would not start",
+    "the list names no server, so Kafka would not start",
     "remove it (default: every server of the group zookeeper)",
 )
-CHROOT_INVALID = ProblemKind("CHROOT_INVALID", "not the path of a znode", "write it as /kafka")
+CHROOT_INVALID = ProblemKind("CHROOT_INVALID", "not the path of a znode", "write a path, as /kafka")
 CHROOT_INVALID_RESERVED = CHROOT_INVALID.variant(
-    message="ZooKeeper keeps its own quotas and configuration there", advice="use another path, as /kafka"
+    message="ZooKeeper keeps its own quotas and configuration below /zookeeper", advice="use another path, as /kafka"
 )
 
 
@@ -63,12 +63,13 @@ def zookeeper_connect(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_CONNECT_PARTIAL = ProblemKind(
     "ZOOKEEPER_CONNECT_PARTIAL",
-    "the broker does not know {missing}, and loses its session when the other servers are down",
-    "name every server",
+    "does not name {missing}: the broker would lose its session if all servers in this list are down",
+    "name every ZooKeeper server",
     warning=True,
 )
 ZOOKEEPER_CONNECT_PARTIAL_ONE = ZOOKEEPER_CONNECT_PARTIAL.variant(
-    message="the broker knows only the one server of its datacenter, and loses its session at every restart of it"
+    message="names only the one server of the broker's datacenter: the broker loses its session at every "
+    "restart of that server"
 )
 
 
@@ -92,11 +93,11 @@ def _missing(model: Model, broker: Broker, known: frozenset[str]) -> Iterator[Pr
 
 BOOTSTRAP_UNKNOWN_BROKER = BOOTSTRAP_UNKNOWN.variant(advice="write {right}")
 BOOTSTRAP_UNKNOWN_NONE = BOOTSTRAP_UNKNOWN.variant(
-    message="not set, so the control node has no broker to connect to", advice="name address:port of brokers"
+    message="not set, so the control node has no broker to connect to", advice="set it to address:port of brokers"
 )
-BOOTSTRAP_UNKNOWN_KEY = BOOTSTRAP_UNKNOWN_NONE.variant(advice="did you mean this by {key}?")
+BOOTSTRAP_UNKNOWN_KEY = BOOTSTRAP_UNKNOWN_NONE.variant(advice="did you mean bootstrap.servers instead of {key}?")
 BOOTSTRAP_UNKNOWN_UNREAD = BOOTSTRAP_UNKNOWN_NONE.variant(
-    advice="name address:port of brokers: {key} is not a property that is read"
+    advice="set it to address:port of brokers: no client reads the property {key}"
 )
 
 
@@ -202,7 +203,7 @@ def _client(
 
 
 ACKS_NOT_ALL = ProblemKind(
-    "ACKS_NOT_ALL", "records are acknowledged before all in-sync replicas have them", "remove it, or use all"
+    "ACKS_NOT_ALL", "records are acknowledged before all in-sync replicas have them", "remove it (default: all)"
 )
 
 
@@ -212,8 +213,10 @@ def _acks(machine: Machine, variable: str, settings: Mapping[str, Any]) -> Itera
         yield machine.report(ACKS_NOT_ALL, f"{variable}[acks]", acks)
 
 
-JOB_NAME = ProblemKind("JOB_NAME", "it names a unit and files", "use only letters, digits, _ . and -")
-JOB_DUPLICATE = ProblemKind("JOB_DUPLICATE", "two jobs of that name on one node", "give each a name of its own")
+JOB_NAME = ProblemKind(
+    "JOB_NAME", "not valid in the names of the job's unit and files", "use only letters, digits, _ . and -"
+)
+JOB_DUPLICATE = ProblemKind("JOB_DUPLICATE", "two jobs on one host have this name", "give each job another name")
 JOB_CHECKPOINT = ProblemKind(
     "JOB_CHECKPOINT",
     "job {other} has the same checkpoint, and each would resume from the other's progress",

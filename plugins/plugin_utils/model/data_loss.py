@@ -27,8 +27,8 @@ ZOOKEEPER = {
 }
 PURGE_OFF = ProblemKind(
     "PURGE_OFF",
-    "snapshots and logs are never deleted, until the disk is full and the server stops",
-    "remove it, or set a number of hours",
+    "the server never deletes old snapshots and logs: the disk fills up, and the server stops",
+    "remove it (default: 24), or set a number of hours",
     warning=True,
 )
 # The smallest values that keep a record longer than an outage of its readers, in the unit of the name.
@@ -74,7 +74,7 @@ RETENTION_SHORT = ProblemKind(
 CLEANER_OFF = ProblemKind(
     "CLEANER_OFF",
     "compacted topics, as __consumer_offsets, grow until disks are full",
-    "remove it",
+    "remove it (default: true)",
     warning=True,
 )
 

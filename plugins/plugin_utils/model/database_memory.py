@@ -32,7 +32,7 @@ Finding = tuple[ProblemKind, str, Any, dict[str, Any]]
 
 DATABASE_MEMORY = ProblemKind(
     "DATABASE_MEMORY",
-    "one statement may allocate it, but the host's memory is {memory}",
+    "one statement may allocate this much, but the host's memory is {memory}",
     "use a few MB, such as 16MB, or 1GB for maintenance_work_mem",
 )
 DATABASE_MEMORY_ALL = DATABASE_MEMORY.variant(

@@ -25,11 +25,13 @@ DATABASE_UNSAFE = ProblemKind("DATABASE_UNSAFE", "rows can be lost", "remove it"
 UNSAFE = {
     "fsync": (
         "off",
-        DATABASE_UNSAFE.variant(message="a power cut corrupts the database, though jobs have acknowledged its rows"),
+        DATABASE_UNSAFE.variant(
+            message="a power failure can corrupt the database, and jobs do not write the lost rows again"
+        ),
     ),
     "full_page_writes": (
         "off",
-        DATABASE_UNSAFE.variant(message="after a power cut a page can be half old and half new, without an error"),
+        DATABASE_UNSAFE.variant(message="after a power failure, a page can be half old and half new, without an error"),
     ),
     "zero_damaged_pages": (
         "on",
@@ -67,11 +69,11 @@ DATABASE_VALUE_UNIT = DATABASE_VALUE.variant(
 DATABASE_CONTRADICTION = ProblemKind("DATABASE_CONTRADICTION", "PostgreSQL does not start with it", "correct it")
 RESERVED = DATABASE_CONTRADICTION.variant(
     message="{reserved} connections are reserved, but max_connections is {connections}: the server would not start",
-    advice="raise max_connections, or reserve fewer",
+    advice="raise max_connections, or lower the number of reserved connections",
 )
 RESERVED_BY_DEFAULT = DATABASE_CONTRADICTION.variant(
-    message="{reserved} connections are reserved by default: the server would not start",
-    advice="raise max_connections, or reserve fewer",
+    message="PostgreSQL reserves {reserved} connections by default: the server would not start",
+    advice="raise max_connections, or lower superuser_reserved_connections",
 )
 WAL_SENDERS = DATABASE_CONTRADICTION.variant(
     message="max_wal_senders (default: 10) requires wal_level replica: the server would not start",
@@ -82,7 +84,8 @@ ARCHIVE_LEVEL = DATABASE_CONTRADICTION.variant(
     advice="remove wal_level or archive_mode",
 )
 WAL_SIZES = DATABASE_CONTRADICTION.variant(
-    message="min_wal_size ({least} MB) is more than max_wal_size ({most} MB)", advice="lower one or raise the other"
+    message="min_wal_size ({least} MB) is more than max_wal_size ({most} MB)",
+    advice="lower min_wal_size, or raise max_wal_size",
 )
 WAL_SMALL = DATABASE_CONTRADICTION.variant(
     message="less than two segments of the write-ahead log: the server would not start", advice="use at least 32MB"

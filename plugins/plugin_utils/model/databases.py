@@ -57,8 +57,8 @@ OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 
 DATABASE_USER_TWICE = ProblemKind(
     "DATABASE_USER_TWICE",
-    "declared twice, but a user name is unique on a server",
-    "give the user of each database its own name",
+    "two entries declare this user, but a user name is unique on a server",
+    "give the user of each database another name",
 )
 DATABASE_NAME = ProblemKind(
     "DATABASE_NAME",
@@ -68,7 +68,7 @@ DATABASE_NAME = ProblemKind(
 DATABASE_PASSWORD_NONE = ProblemKind(
     "DATABASE_PASSWORD_NONE",
     "empty: the server would reject every login",
-    "use a password from the vaulted file",
+    'set a password from the vaulted file, as "{{{{ vault.passwords.{user} }}}}"',
 )
 DATABASE_OWNER = ProblemKind(
     "DATABASE_OWNER", "no user owns this database: its tables cannot be created", "set owner: true for one of its users"
@@ -97,7 +97,7 @@ def users(model: Model) -> Iterator[Problem]:
                 if not NAME.fullmatch(text) or text in RESERVED or text.startswith("pg_"):
                     yield machine.report(DATABASE_NAME, f"{place}.{key}", text)
             if user.get("password") == "":
-                yield machine.report(DATABASE_PASSWORD_NONE, f"{place}.password")
+                yield machine.report(DATABASE_PASSWORD_NONE, f"{place}.password", user=user.get("name"))
             yield from _invalid_sources(machine, place, user)
         yield from _owners(machine, entries)
 
@@ -118,8 +118,8 @@ def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[
 
 DATABASE_SOURCE = ProblemKind(
     "DATABASE_SOURCE",
-    "no source: this user could not log in from any host",
-    "list addresses, or remove it: then the hosts of all jobs are allowed",
+    "the list is empty: this user could not log in from any host",
+    "list addresses, or remove the key from: then the hosts of all jobs are allowed",
 )
 DATABASE_SOURCE_FORM = DATABASE_SOURCE.variant(
     message="{reason}", advice="use an address, or a subnet such as 198.51.100.0/24"
@@ -128,17 +128,17 @@ DATABASE_SOURCE_WORLD = DATABASE_SOURCE.variant(
     message="every host of the internet may try passwords", advice="list the subnets of the clients"
 )
 DATABASE_SOURCE_FIREWALL = DATABASE_SOURCE.variant(
-    message="no firewall rule allows it at port {port}",
-    advice="allow it: site_firewall_rules: [{{port: {port}, from: [{source}]}}]",
+    message="no firewall rule allows this source to connect to port {port}",
+    advice="add a rule: site_firewall_rules: [{{port: {port}, from: [{source}]}}]",
 )
 DATABASE_SOURCE_JOB = DATABASE_SOURCE.variant(
-    message="does not include {nodes}, where job {jobs} logs in as this user: the server would reject it",
-    advice="add it, or remove from: then the hosts of all jobs are allowed",
+    message="does not include {nodes}, where job {jobs} logs in as this user: the server would reject the job",
+    advice="add this address, or remove the key from: then the hosts of all jobs are allowed",
 )
 DATABASE_SOURCE_HOSTS = DATABASE_SOURCE_JOB.variant(
-    advice="add them, or remove from: then the hosts of all jobs are allowed"
+    advice="add these addresses, or remove the key from: then the hosts of all jobs are allowed"
 )
-LOG_IN = "does not include {nodes}, where jobs {jobs} log in as this user: the server would reject them"
+LOG_IN = "does not include {nodes}, where jobs {jobs} log in as this user: the server would reject the jobs"
 DATABASE_SOURCE_JOBS = DATABASE_SOURCE_JOB.variant(message=LOG_IN)
 DATABASE_SOURCE_HOSTS_JOBS = DATABASE_SOURCE_HOSTS.variant(message=LOG_IN)
 
@@ -205,21 +205,26 @@ def _invalid_sources(machine: Machine, place: str, user: Mapping[str, Any]) -> I
 
 
 DATABASE_VERSION = ProblemKind(
-    "DATABASE_VERSION", "not a version from {first} to {last}", "use the version of the host's release"
+    "DATABASE_VERSION",
+    "this project supports only PostgreSQL {first} to {last}",
+    "remove it (default: the version of the host's Debian release)",
 )
 DATABASE_VERSION_FORM = DATABASE_VERSION.variant(
-    message="not a major version", advice="use a number such as 15, or remove it: the default is that of the release"
+    message="not a major version",
+    advice="set a number, as 15, or remove it (default: the version of the host's Debian release)",
 )
 DATABASE_ADDRESS = ProblemKind(
-    "DATABASE_ADDRESS", "not an address of this host: the server could not bind it", "use client_address"
+    "DATABASE_ADDRESS",
+    "not an address of this host: the server could not bind it",
+    "remove it (default: client_address)",
 )
 DATABASE_SETTING_OWNED = ProblemKind(
     "DATABASE_SETTING_OWNED", "the role sets it from {input}", "remove it, and use {input}"
 )
 DATABASE_SETTING_OWNED_FIXED = DATABASE_SETTING_OWNED.variant(
-    message="the role sets it: its connections depend on the value", advice="remove it"
+    message="the role sets this setting: connections of jobs depend on the value", advice="remove it"
 )
-DATABASE_SETTING = ProblemKind("DATABASE_SETTING", "this PostgreSQL has no such setting", "remove it")
+DATABASE_SETTING = ProblemKind("DATABASE_SETTING", "this version of PostgreSQL has no such setting", "remove it")
 DATABASE_SETTING_TYPO = DATABASE_SETTING.variant(advice="did you mean {near}?")
 
 
@@ -278,21 +283,25 @@ def _combined_settings(machine: Machine, specs: Mapping[str, Mapping[str, Any]])
 
 DATABASE_USER_OWNS = ProblemKind(
     "DATABASE_USER_OWNS",
-    "owns the database: the job could change its tables",
-    "give the job a user of its own, and use the owner in migrate",
+    "this user owns the database: the job could change its table definitions",
+    "set another user of this database here, and use the owner only in migrate",
 )
 DATABASE_USER_MIGRATES = ProblemKind(
-    "DATABASE_USER_MIGRATES", "may not create tables in the database", "use the owner of the database: {owners}"
+    "DATABASE_USER_MIGRATES",
+    "this user may not create tables in the database",
+    "use the owner of the database: {owners}",
 )
 DATABASE_OTHER = ProblemKind(
-    "DATABASE_OTHER", "the database of this user is {database}", "use that database, or another user"
+    "DATABASE_OTHER",
+    "postgresql_users declares the user of this login for database {database}",
+    "set dbname to {database}, or use another user",
 )
 DATABASE_OTHER_MIGRATE = DATABASE_OTHER.variant(
-    message="the job uses {database}: its tables would be created in another database",
-    advice="use the owner of {database}",
+    message="the job uses database {database}, but migrate would create the tables in this database",
+    advice="use the owner of {database} in migrate",
 )
 DATABASE_OTHER_PORT = DATABASE_OTHER.variant(
-    message="the server of {server} listens at {port}", advice="use database_client, which sets the port"
+    message="the database server of {server} listens at port {port}", advice="use database_client, which sets the port"
 )
 
 
@@ -333,8 +342,8 @@ def jobs(model: Model) -> Iterator[Problem]:
 
 DATABASE_IDLE = ProblemKind(
     "DATABASE_IDLE",
-    "no job uses this database, and it is no replica: database_client connects to the first host of the group",
-    "set config.database.host of a job to the address of this host, or take the host out of the group database",
+    "no job uses the database of this host, and it is no replica: database_client names the first host of the group",
+    "set config.database.host of a job to the address of this host, or remove the host from the group database",
     warning=True,
 )
 
@@ -362,7 +371,7 @@ def _owned(server: Machine) -> set[str]:
 DATABASE_USER = ProblemKind(
     "DATABASE_USER",
     "no user of this name in postgresql_users of {server}",
-    "declare the user there (declared: {known})",
+    "declare the user there (declared users: {known})",
 )
 DATABASE_USER_NONE = DATABASE_USER.variant(advice="declare the user there")
 DATABASE_USER_TYPO = DATABASE_USER.variant(advice="did you mean {near}?")
@@ -392,7 +401,7 @@ def _login(
 DATABASE_PASSWORD = ProblemKind(
     "DATABASE_PASSWORD",
     "not set: the server would reject the login",
-    "use the filter postgresql_login, which takes it from postgresql_users",
+    "use the filter postgresql_login, which takes the password from postgresql_users",
 )
 DATABASE_UNVERIFIED = ProblemKind(
     "DATABASE_UNVERIFIED",

@@ -23,27 +23,29 @@ SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/u
 
 PATH_ROOT = ProblemKind(
     "PATH_ROOT",
-    "the root of the whole file system, which would be owned by the service",
+    "the root of the whole file system, which the service would own",
     "set the mount point of a disk, as /data/zookeeper",
 )
 PATH_RELATIVE = ProblemKind(
-    "PATH_RELATIVE", "not an absolute path, and the service runs in another folder", "write it from / on"
+    "PATH_RELATIVE",
+    "not an absolute path, but the service runs in another folder",
+    "write an absolute path, which starts with /",
 )
 PATH_SIGNS = ProblemKind(
     "PATH_SIGNS",
-    "a character that has another meaning in units and lists of directories",
+    "contains a character that has a special meaning in systemd units or in lists of directories",
     "use only letters, digits and - _ . + @ =, and one entry for each directory",
 )
 PATH_SIGNS_STAR = PATH_SIGNS.variant(
-    message="the JVM expands a star to all jars of a folder only if it is the whole last name: this is no file",
-    advice="write {folder}/*, which is all its jars, or name each jar",
+    message="Java expands * to all jars of a folder only if * is the whole last part of the path",
+    advice="write {folder}/* for all jars of this folder, or name each jar",
 )
 PATH_FORM = ProblemKind(
     "PATH_FORM",
-    "another notation of a path: comparisons would not see that two paths are the same directory",
+    "not the shortest form of the path: preflight compares paths as texts, and would not notice the same directory",
     "write {plain}",
 )
-PATH_FORM_PARENT = PATH_FORM.variant(advice="remove the ..")
+PATH_FORM_PARENT = PATH_FORM.variant(advice="write the path without ..")
 
 
 def written(model: Model) -> Iterator[Problem]:
@@ -94,11 +96,12 @@ def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
 
 LOCK_DIRECTORY = ProblemKind(
     "LOCK_DIRECTORY",
-    "other hosts have {others}, and runs on some hosts would not find the lock of runs on others",
+    "other hosts have {others}: a run on some hosts would not find the lock of a run on other hosts",
     "set it once, for all hosts",
 )
 LOCK_DIRECTORY_RELATIVE = LOCK_DIRECTORY.variant(
-    message="not an absolute path, so that runs from other folders would not find the lock", advice="write it from / on"
+    message="not an absolute path: a run that starts in another folder would not find the lock",
+    advice="write an absolute path, which starts with /",
 )
 
 
@@ -118,14 +121,16 @@ def of_locks(model: Model) -> Iterator[Problem]:
 
 PATH_SYSTEM = ProblemKind(
     "PATH_SYSTEM",
-    "below {folder}, which belongs to the system or is closed to services",
-    "mount a disk, as below /data",
+    "below {folder}, which belongs to the operating system or is hidden from services",
+    "set a directory on a disk, as below /data",
 )
 PATH_SYSTEM_EXECUTABLE = PATH_SYSTEM.variant(
-    message="below {folder}, which units do not see (ProtectHome, PrivateTmp)",
+    message="below {folder}, which the unit does not see (ProtectHome, PrivateTmp)",
     advice="install it for all users, as below /usr/lib/jvm",
 )
-PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(advice="put it elsewhere, as below /etc/kafka/tls")
+PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(
+    advice="move the file elsewhere, as below /etc/kafka/tls, and set that path"
+)
 
 
 def kept(model: Model) -> Iterator[Problem]:
@@ -170,8 +175,9 @@ def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
 
 DUMP_AMONG_DATA = ProblemKind(
     "DUMP_AMONG_DATA",
-    "on the disk of {folder}: a dump as large as the heap fills it, and its service fails",
-    "name a folder on another disk, which the unit may write (ReadWritePaths)",
+    "this file would be on the disk of {folder}: a dump as large as the heap would fill the disk, "
+    "and the service would fail",
+    "name a folder on another disk that the unit may write (ReadWritePaths)",
 )
 
 
@@ -192,8 +198,8 @@ def dumped(model: Model) -> Iterator[Problem]:
 
 PATH_EMPTIED = ProblemKind(
     "PATH_EMPTIED",
-    "{folder} is emptied at every boot, /tmp and /var/tmp at every start of the service: data is lost",
-    "mount a disk, as below /data",
+    "below {folder}: files there are deleted at each boot, or at each start of the service (/tmp, /var/tmp)",
+    "set a directory on a disk, as below /data",
 )
 
 

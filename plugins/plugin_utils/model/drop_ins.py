@@ -25,12 +25,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 UNIT_OWNED = ProblemKind("UNIT_OWNED", "the role sets it", "remove it")
-UNIT_OWNED_COMMAND = UNIT_OWNED.variant(message="the role sets it: it writes the command")
+UNIT_OWNED_COMMAND = UNIT_OWNED.variant(message="the role sets it: the role writes the command of the service")
 UNIT_OWNED_USER = UNIT_OWNED.variant(message="the role sets it: files and certificates belong to the role's user")
 UNIT_OWNED_STATE = UNIT_OWNED.variant(
-    message="the role sets it: systemd would report the service as running, or as stopped, when it is not"
+    message="the role sets it: with another value, systemd would report a running service as stopped, or the reverse"
 )
-UNIT_OWNED_ROOT = UNIT_OWNED.variant(message="the role sets it: the files of the service are not in there")
+UNIT_OWNED_ROOT = UNIT_OWNED.variant(message="the service would not find its files below this directory")
 # Settings of the role; with another value the unit would be another service.
 OWNED = {
     **dict.fromkeys(("ExecStart", "ExecStop"), UNIT_OWNED_COMMAND),
@@ -42,32 +42,34 @@ OWNED = {
 # Settings that an input of the role sets, and the end of the input's name.
 INPUTS = {"LimitNOFILE": "limit_nofile", "TimeoutStopSec": "stop_timeout", "MemoryMax": "memory_max"}
 
-UNIT_INPUT = ProblemKind("UNIT_INPUT", "{input} sets it already", "remove it, and set {input}")
-UNIT_STOPS = ProblemKind("UNIT_STOPS", "a service that fails would stay down", "remove it: the default is on-failure")
+UNIT_INPUT = ProblemKind("UNIT_INPUT", "{input} already sets it", "remove it, and set {input}")
+UNIT_STOPS = ProblemKind("UNIT_STOPS", "systemd would not restart a failed service", "remove it (default: on-failure)")
 UNIT_STOPS_START_LIMIT = UNIT_STOPS.variant(
-    message="after some failed starts systemd would not start the service any more", advice="remove it"
+    message="after several failed starts, systemd would not start the service again", advice="remove it"
 )
 UNIT_STOPS_RUNTIME = UNIT_STOPS.variant(
     message="systemd would stop the service after this time, again and again", advice="remove it"
 )
 UNIT_STOPS_WATCHDOG = UNIT_STOPS.variant(
-    message="the service does not report to a watchdog, which would kill it again and again", advice="remove it"
+    message="systemd would kill the service again and again, since the service does not report to a watchdog",
+    advice="remove it",
 )
 UNIT_STOPS_NETWORK = UNIT_STOPS.variant(message="the service could not connect to any host", advice="remove it")
 UNIT_STOPS_NO_ADDRESS = UNIT_STOPS_NETWORK.variant(
     advice="remove it, or list the hosts to which the service connects in IPAddressAllow"
 )
 UNIT_STOPS_EXECUTE = UNIT_STOPS.variant(
-    message="Java writes the code that it runs, and would not start", advice="remove it"
+    message="Java generates machine code in memory and executes it, so the service would not start", advice="remove it"
 )
 UNIT_STOPS_TASKS = UNIT_STOPS.variant(
-    message="threads are tasks, and the service needs more of them to start", advice="use {usual}, or remove it"
+    message="systemd counts threads as tasks, and the service needs more threads to start",
+    advice="set {usual}, or remove it",
 )
 UNIT_STOPS_PATH = UNIT_STOPS.variant(
-    message="the service writes to {path}, which would not be writable", advice="remove it"
+    message="the service must write to {path}, which would not be writable", advice="remove it"
 )
 UNIT_STOPS_WRITABLE = UNIT_STOPS.variant(
-    message="an empty entry resets the list of paths to which the service may write", advice="remove it"
+    message="an empty entry clears the list of paths to which the service may write", advice="remove it"
 )
 # Settings that stop a healthy service.
 ENDING = {
@@ -100,29 +102,33 @@ NO = ("", "no", "false", "off", "0", "infinity", "none")
 
 SANDBOX_OPEN = ProblemKind(
     "SANDBOX_OPEN",
-    "a compromised service could change more of its host",
+    "with this value, a compromised service could change more of its host",
     "remove it, and list further writable paths in ReadWritePaths",
 )
 SANDBOX_OPEN_CAPABILITIES = SANDBOX_OPEN.variant(
-    message="more privileges than the service needs, close to those of root", advice="remove it"
+    message="gives the service more privileges than it needs, close to those of root", advice="remove it"
 )
 UNIT_SETTING = ProblemKind(
     "UNIT_SETTING", "systemd has no such setting in [{section}], and ignores it", "did you mean {near}?"
 )
-UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="put it into {other}")
-UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct it, or remove it")
-UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write it like 12G")
+UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="move it to section [{other}]")
+UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct the name, or remove the setting")
+UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, as 12G")
 UNIT_MEMORY_LOW = UNIT_MEMORY.variant(
-    message="less than the JVM needs ({parts}, and memory besides): the kernel would kill it",
-    advice="raise it above {needed}G, or lower {heap}",
+    message=f"less than the JVM needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): the kernel would "
+    "kill the service",
+    advice="set more than {needed}G, or lower {heap}",
 )
 UNIT_MEMORY_LOW_DATABASE = UNIT_MEMORY_LOW.variant(
-    message="less than the server needs ({parts}, and memory besides): the kernel would kill it"
+    message=f"less than the server needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): the kernel would "
+    "kill the service"
 )
 UNIT_ENVIRONMENT = ProblemKind(
-    "UNIT_ENVIRONMENT", "only scripts read {name}, and the unit runs none", "remove it, and use {input}"
+    "UNIT_ENVIRONMENT",
+    "only start scripts read {name}, but the unit starts java directly",
+    "remove it, and use {input}",
 )
-UNIT_ENVIRONMENT_JAVA = UNIT_ENVIRONMENT.variant(message="the role sets which java the unit runs")
+UNIT_ENVIRONMENT_JAVA = UNIT_ENVIRONMENT.variant(message="has no effect: the role sets the path of java in the unit")
 UNIT_ENVIRONMENT_CLASS_PATH = UNIT_ENVIRONMENT.variant(message="the unit sets its own class path, which overrides it")
 Finding = tuple[ProblemKind, dict[str, Any]]
 """(kind of problem, message details)."""

@@ -18,19 +18,19 @@ SESSION, DEFAULT_SESSION = "zookeeper.session.timeout.ms", 30000  # roles/kafka/
 MIN_TICK = 100  # ms: a smaller tickTime was probably written in seconds
 ZOOKEEPER_LIMIT = ProblemKind(
     "ZOOKEEPER_LIMIT",
-    "{milliseconds} ms: too short for a server to receive a snapshot, so that it never joins",
-    "remove it, or use {least} at least",
+    "{milliseconds} ms are too short to receive a snapshot: a server could never join the ensemble",
+    "remove it, or set at least {least}",
     warning=True,
 )
 ZOOKEEPER_LIMIT_SYNC = ZOOKEEPER_LIMIT.variant(
-    message="{milliseconds} ms: a garbage collection looks like a failure, and followers leave"
+    message="{milliseconds} ms: followers would leave the ensemble during a garbage collection"
 )
 ZOOKEEPER_LIMIT_CONNECTIONS = ZOOKEEPER_LIMIT.variant(
-    message="a broker that reconnects while its old connection is open is refused, and so are tools",
+    message="the server would reject tools, and brokers that reconnect while their old connection is open",
     advice="remove it (default: {default})",
 )
 ZOOKEEPER_LIMIT_SNAPSHOTS = ZOOKEEPER_LIMIT.variant(
-    message="a snapshot of all data after so few writes: the disks are busy with snapshots only",
+    message="a server would write a snapshot of all data after so few writes, and keep its disk busy with snapshots",
     advice="remove it (default: {default})",
 )
 # By limit in ticks: the least milliseconds, and what is reported of less.
@@ -51,8 +51,8 @@ COMMANDS = (
 ENSEMBLE_INPUTS = ("zookeeper_servers", "zookeeper_groups", "zookeeper_weights", "zookeeper_observers")
 SERVERS_DIFFER = ProblemKind(
     "SERVERS_DIFFER",
-    "the other servers have {others}, and the whole ensemble requires one value",
-    "set it for all servers",
+    "the other servers have {others}, but all servers of an ensemble require the same value",
+    "set it for the group zookeeper, not for a host",
 )
 
 
@@ -67,7 +67,7 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
             by_value.setdefault(str(server.config.get(name)), []).append(server.name)
         if len(by_value) > 1:
             value, hosts = min(by_value.items(), key=lambda item: len(item[1]))
-            others = ["none" if other == "None" else other for other in sorted(by_value) if other != value]
+            others = ["no value" if other == "None" else other for other in sorted(by_value) if other != value]
             shown = None if value == "None" else value
             yield SERVERS_DIFFER.problem(hosts, f"zookeeper_config[{name}]", shown, others=others)
 
@@ -83,28 +83,29 @@ ZOOKEEPER_EVEN = ProblemKind(
     "use 3, 5 or 7 servers",
 )
 ZOOKEEPER_EVEN_OBSERVERS = ZOOKEEPER_EVEN.variant(
-    message="{observers} {verb} not vote, and the {voters} servers that do survive no more failures than {smaller}",
-    advice="remove it, or let an odd number vote",
+    message="{observers} {verb} not vote, and the {voters} servers that vote survive no more failures than {smaller}",
+    advice="remove it, or choose observers so that an odd number of servers votes",
 )
 ZOOKEEPER_MANY = ProblemKind(
     "ZOOKEEPER_MANY",
     "every write waits for a majority of the voters, so each further voter slows it down",
-    "use 7 voters at most, and zookeeper_observers for more readers",
+    "use at most 7 voters, and zookeeper_observers for more readers",
     warning=True,
 )
 ZOOKEEPER_GROUPS_MISSING = ProblemKind(
     "ZOOKEEPER_GROUPS_MISSING",
-    "two datacenters without groups: a quorum that is rebuilt in the surviving one can lose acknowledged metadata",
+    "two datacenters without voting groups: a quorum rebuilt in the surviving datacenter can lose "
+    "acknowledged metadata",
     "set one group for each datacenter, as {{1: [1, 2, 3], 2: [4, 5, 6]}}",
 )
 ZOOKEEPER_DATACENTER_MAJORITY = ProblemKind(
     "ZOOKEEPER_DATACENTER_MAJORITY",
-    "with {datacenters} the quorum is lost, and the layout promises to continue",
+    "if {datacenters} fails, the quorum is lost, but the layout promises to continue",
     "spread the servers so that no datacenter holds half of them",
 )
 ZOOKEEPER_DATACENTER_MAJORITY_OBSERVERS = ZOOKEEPER_DATACENTER_MAJORITY.variant(
-    message="{observers} {verb} not vote, so the quorum is lost with {datacenters}, and the layout promises to "
-    "continue",
+    message="{observers} {verb} not vote: if {datacenters} fails, the quorum is lost, but the layout "
+    "promises to continue",
     advice="remove it",
 )
 
@@ -126,7 +127,7 @@ def size(model: Model) -> Iterator[Problem]:
     if model.layout == "stretch2" and not groups:
         yield ZOOKEEPER_GROUPS_MISSING.problem((), "zookeeper_groups")
     if majorities := _majorities(model):
-        datacenters_held = " or with ".join(majorities)
+        datacenters_held = " or ".join(majorities)
         observers = [server for server in model.servers if not server.votes]
         if observers and not _halves(model.servers):
             yield ZOOKEEPER_DATACENTER_MAJORITY_OBSERVERS.problem(
@@ -236,11 +237,11 @@ def limits(model: Model) -> Iterator[Problem]:
 
 BUFFER_DIFFERS = ProblemKind(
     "BUFFER_DIFFERS",
-    "other servers have {others}, and a server rejects packets larger than its own limit",
-    "set it for all servers, and in kafka_java_options",
+    "other servers have {others}, and a server rejects packets above its own limit",
+    "set one value for all servers, and the same in kafka_java_options",
 )
 BUFFER_DIFFERS_BROKER = BUFFER_DIFFERS.variant(
-    message="the servers have {servers} (zookeeper_java_options), and a broker drops larger answers",
+    message="the ZooKeeper servers have {servers} (zookeeper_java_options), and a broker drops larger answers",
     advice="set {option} here too",
 )
 
@@ -282,11 +283,11 @@ def _buffer(machine: Machine, variable: str) -> int:
 
 WORDS_UNANSWERED = ProblemKind(
     "WORDS_UNANSWERED",
-    "without {command}, which every restart waits for: the wait would never end",
-    "add {command}, or remove it to allow srvr, {command} and ruok",
+    "does not allow {command}, but every restart waits for an answer to {command}: the wait would never end",
+    "add {command}, or remove it (default: srvr, {command}, ruok)",
 )
 WORDS_UNANSWERED_UNKNOWN = WORDS_UNANSWERED.variant(
-    message="not a command of ZooKeeper, so that all requests are rejected", advice="use {commands}"
+    message="ZooKeeper has no command of this name", advice="use only {commands}"
 )
 WORDS_UNANSWERED_MEANT = WORDS_UNANSWERED_UNKNOWN.variant(advice="did you mean {near}?")
 
@@ -312,21 +313,27 @@ def words(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_SERVERS_DIFFER = ProblemKind(
     "ZOOKEEPER_SERVERS_DIFFER",
-    "describes another ensemble than that of the other servers",
+    "describes another ensemble than zookeeper_servers of the other servers",
     "set {names} and {last} for the group, not for a host",
 )
 ZOOKEEPER_SERVER_MISSING = ProblemKind(
-    "ZOOKEEPER_SERVER_MISSING", "the ensemble does not contain this server", "add its id and address"
+    "ZOOKEEPER_SERVER_MISSING",
+    "zookeeper_servers does not contain the server with this id",
+    "add its id and address, as {number}: 198.51.100.14",
 )
 ZOOKEEPER_SERVER_UNKNOWN = ProblemKind(
     "ZOOKEEPER_SERVER_UNKNOWN",
-    "no host of the group zookeeper has this id, and it would count as a vote that is never given",
-    "remove it, or declare the host",
+    "no host of the group zookeeper has this id, but the ensemble would count it as a voter that never votes",
+    "remove this id, or declare its host",
 )
 ZOOKEEPER_SERVER_ADDRESS = ProblemKind(
-    "ZOOKEEPER_SERVER_ADDRESS", "not an address of this host", "use its declared addresses"
+    "ZOOKEEPER_SERVER_ADDRESS",
+    "not an address of the host with this zookeeper_id",
+    "use its replication_address, its client_address, or both",
 )
-ZOOKEEPER_SERVER_ADDRESS_PORTS = ZOOKEEPER_SERVER_ADDRESS.variant(message="with ports, which the role adds itself")
+ZOOKEEPER_SERVER_ADDRESS_PORTS = ZOOKEEPER_SERVER_ADDRESS.variant(
+    message="contains a port, but the role adds the ports"
+)
 
 
 def servers(model: Model) -> Iterator[Problem]:
@@ -345,7 +352,7 @@ def servers(model: Model) -> Iterator[Problem]:
         return
     for number, server in numbers.items():
         if number not in ensemble:
-            yield server.report(ZOOKEEPER_SERVER_MISSING, variable, number)
+            yield server.report(ZOOKEEPER_SERVER_MISSING, variable, number, number=number)
     for member, addresses in ensemble.items():
         if member in numbers:
             yield from _addresses(numbers[member], addresses)
@@ -369,23 +376,25 @@ ZOOKEEPER_SESSION_RANGE = ProblemKind(
 )
 SESSION_TIMEOUT = ProblemKind(
     "SESSION_TIMEOUT",
-    "the ensemble grants {low} to {high} ms (2 to 20 ticks of {tick} ms), and would silently grant another session",
-    "choose one in that range, or another tickTime",
+    "the ensemble allows {low} to {high} ms (2 to 20 ticks of {tick} ms), and would silently use the nearest limit",
+    "set a value in that range, or another tickTime",
 )
 SESSION_TIMEOUT_TICK = SESSION_TIMEOUT.variant(
-    message="in milliseconds: sessions would expire after {high} ms at most, and servers drop each other as fast",
+    message="the unit is milliseconds: sessions would expire after {high} ms at most, and servers would "
+    "lose each other as fast",
     advice="remove it (default: 2000)",
 )
 SESSION_TIMEOUT_SERVERS = SESSION_TIMEOUT.variant(
-    message="brokers request sessions of {session} ms ({property}), and the ensemble would grant {low} to {high}",
+    message="brokers request sessions of {session} ms ({property}), but the ensemble would allow only "
+    "{low} to {high} ms",
     advice="remove it (default: 2000)",
 )
 SESSION_TIMEOUT_SERVERS_MAX = SESSION_TIMEOUT_SERVERS.variant(advice="raise it to {session}, or remove it")
 SESSION_TIMEOUT_SERVERS_MIN = SESSION_TIMEOUT_SERVERS.variant(advice="lower it to {session}, or remove it")
 UNREGISTERED_EARLY = ProblemKind(
     "UNREGISTERED_EARLY",
-    "not more than the broker's session ({property}, {session} ms), within which a broker returns by itself",
-    "set {least} at least, twice the session",
+    "not longer than the broker's session ({property}, {session} ms): in that time a broker registers again by itself",
+    "set at least {least} seconds, twice the session",
 )
 
 

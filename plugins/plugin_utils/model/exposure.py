@@ -30,11 +30,11 @@ UI, OF_PAGES = "spark.ui.enabled", "SPARK_LOCAL_IP="
 
 ARCHIVE_CLEAR = ProblemKind(
     "ARCHIVE_CLEAR",
-    "no SHA-512: another archive would not be noticed",
-    "use https, or write the digits: sha512:<128 hexadecimal digits>",
+    "not a SHA-512: a run would not notice a replaced archive",
+    "write sha512:<128 hexadecimal digits>, or sha512:<https URL of a file with these digits>",
 )
 ARCHIVE_CLEAR_HTTP = ARCHIVE_CLEAR.variant(
-    message="not encrypted: a third party on the network can change it, and then the archive as well"
+    message="an unencrypted URL: a third party on the network can change the checksum, and then the archive as well"
 )
 CHECKSUM_FORM = ProblemKind(
     "CHECKSUM_FORM",
@@ -61,7 +61,7 @@ def archives(model: Model) -> Iterator[Problem]:
 
 
 FIREWALL_OPEN = ProblemKind(
-    "FIREWALL_OPEN", "the whole internet may connect", "name the subnets of the hosts that have to"
+    "FIREWALL_OPEN", "the whole internet may connect", "list only the subnets of the hosts that must connect"
 )
 
 
@@ -77,12 +77,12 @@ def sources(model: Model) -> Iterator[Problem]:
 
 JOB_OPEN = ProblemKind(
     "JOB_OPEN",
-    "its ports, which require no login, would be open to the network",
+    "the ports of the Spark driver, which require no login, would be open to the network",
     "remove it (default: 127.0.0.1)",
 )
 JOB_OPEN_PAGES = JOB_OPEN.variant(
-    message="its pages require no login, and Spark opens them on all addresses of the node",
-    advice=f"remove it (default: false), or set {OF_PAGES}127.0.0.1 in Environment of its unit_overrides",
+    message="the web pages of the job require no login, and Spark opens them on all addresses of the host",
+    advice=f"remove it (default: false), or set {OF_PAGES}127.0.0.1 in Environment of the job's unit_overrides",
 )
 
 
@@ -125,11 +125,11 @@ def authorities(model: Model) -> Iterator[Problem]:
 
 AUTHORITY_KEYS = ProblemKind(
     "AUTHORITY_KEYS",
-    "{folder} is emptied, and without these keys no certificate can be renewed",
-    "name a folder of the control node that persists and is backed up, as /srv/millrace-pki/<site>",
+    "the system deletes files below {folder}, and without the keys of the CAs no certificate can be renewed",
+    "set a folder of the control node that persists and is backed up, as /srv/millrace-pki/<site>",
 )
 AUTHORITY_KEYS_REPOSITORY = AUTHORITY_KEYS.variant(
-    message="inside the repository {repository}: each copy of it would contain the keys of the CAs"
+    message="inside the Git repository {repository}: each copy of the repository could contain the keys of the CAs"
 )
 
 
@@ -150,13 +150,13 @@ def _repository(path: str) -> Path | None:
 
 CERTIFICATE_LONG = ProblemKind(
     "CERTIFICATE_LONG",
-    "longer than CA {authority} is valid, {days} days: all certificates would expire together with it",
-    "lower it; 397 is usual, and certificates are renewed automatically",
+    "longer than the {days} days of CA {authority}: all certificates would expire together with the CA",
+    "lower it, for example to 397: certificates are renewed automatically",
 )
 AUTHORITY_SHORT = ProblemKind(
     "AUTHORITY_SHORT",
-    "its certificates would be valid for {days} days, and all expire together with it",
-    "remove days (default 3650), or lower pki_days",
+    "certificates of this CA are valid for {days} days, so that all would expire together with the CA",
+    "remove days (default: 3650), or lower pki_days",
 )
 
 

@@ -38,10 +38,10 @@ def left_alone(machine: Machine) -> list[int] | None:
 
 FIREWALL_SSH = ProblemKind(
     "FIREWALL_SSH",
-    "the port of SSH: a source that the rule does not name is locked out, above all the control node",
-    "remove the rule: SSH stays as the host has it",
+    "the port of SSH: the rule would deny SSH to every source that it does not name, above all to the control node",
+    "remove the rule: the role leaves the port of SSH as the host has it",
 )
-FIREWALL_PORT = ProblemKind("FIREWALL_PORT", "not a port from 1 to 65535", "correct it")
+FIREWALL_PORT = ProblemKind("FIREWALL_PORT", "not a port from 1 to 65535", "correct the port")
 
 
 def ports(model: Model) -> Iterator[Problem]:
@@ -61,8 +61,8 @@ def _numbers(model: Model, machine: Machine) -> list[int]:
 
 FIREWALL_FORGOTTEN = ProblemKind(
     "FIREWALL_FORGOTTEN",
-    "these rules replace those of functions, and none is for {ports}: every host may connect there",
-    f"use {SITE} instead, which adds to those of functions, and remove {NAME}",
+    "these rules replace the rules of functions/*.yml, and no rule is for {ports}: every host may connect there",
+    f"move your rules to {SITE}, which adds to the rules of functions/*.yml, and remove {NAME}",
 )
 
 
@@ -87,11 +87,11 @@ def named(model: Model) -> Iterator[Problem]:
 
 FIREWALL_SOURCE = ProblemKind(
     "FIREWALL_SOURCE",
-    "not an address or a subnet, or a subnet with host bits set",
-    "write it as 198.51.100.7 or 198.51.100.0/24",
+    "neither an address nor a subnet, or a subnet with host bits set",
+    "write it like 198.51.100.7 or 198.51.100.0/24",
 )
 FIREWALL_SOURCE_RULES = FIREWALL_SOURCE.variant(
-    advice="write it as 198.51.100.7 or 198.51.100.0/24 (additional sources: firewall_extra_sources)"
+    advice="write it like 198.51.100.7 or 198.51.100.0/24 (additional sources: firewall_extra_sources)"
 )
 
 
@@ -134,11 +134,13 @@ def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
 
 FIREWALL_IDLE = ProblemKind(
     "FIREWALL_IDLE",
-    "other rules already admit it: this rule neither admits nor denies any host",
-    "remove it; to admit fewer, set base_firewall_rules, instead of the rules of functions",
+    "other rules for this port already allow these sources, so this rule has no effect",
+    "remove it; to allow fewer sources, set base_firewall_rules, which replaces the rules of functions/*.yml",
     warning=True,
 )
-FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(message="another rule admits it, and overrides this one")
+FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(
+    message="another rule allows a source that this rule rejects, and overrides this rule"
+)
 
 
 def idle(model: Model) -> Iterator[Problem]:
@@ -166,7 +168,7 @@ def idle(model: Model) -> Iterator[Problem]:
 
 FIREWALL_MEANT = ProblemKind(
     "FIREWALL_MEANT",
-    "no service of this project listens there",
+    "no service of this project listens at this port",
     "did you mean {number} ({what})?",
     warning=True,
 )
@@ -236,8 +238,8 @@ def _admitted(others: Sequence[Mapping[str, Any]], port: int | None, source: str
 
 FIREWALL_PEER = ProblemKind(
     "FIREWALL_PEER",
-    "hosts of this inventory connect from there, and no rule admits them",
-    "leave base_firewall_rules unset, or add them",
+    "hosts of this inventory connect to this port from these addresses, but no rule allows them",
+    "remove base_firewall_rules, or add these addresses to a rule for this port",
 )
 
 

@@ -61,21 +61,21 @@ USER_PREFIX = ProblemKind(
     "the principal in ACLs would be {principal}",
     "remove User: from the name",
 )
-USER_PREFIX_STAR = USER_PREFIX.variant(advice="name one user; kafka_acls can name User:*")
+USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user; kafka_acls can name User:*")
 USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
     message="Kafka gives this name to clients that do not log in: every client that can connect has these grants",
     advice="name the users; kafka_acls can name User:ANONYMOUS",
 )
 USER_NEEDED = ProblemKind(
     "USER_NEEDED",
-    "a super user, which would be deleted",
+    "this super user would be deleted",
     "remove the entry, or remove the name from kafka_super_users first to delete the user",
 )
-USER_NEEDED_ADMIN = USER_NEEDED.variant(message="the user of the control node, which would be deleted")
+USER_NEEDED_ADMIN = USER_NEEDED.variant(message="the user of the control node would be deleted")
 USER_CREDENTIAL = ProblemKind(
     "USER_CREDENTIAL",
-    "credential: false declares a user without a password",
-    "keep one of the two",
+    "set for a user with credential: false, which means that the user has no password",
+    "remove it, or remove credential",
 )
 
 
@@ -129,16 +129,16 @@ GRANT_BESIDE = ProblemKind(
 GRANT_BESIDE_TYPO = GRANT_BESIDE.variant(advice="did you mean {near}: {values}?")
 GRANT_LACKS = ProblemKind(
     "GRANT_LACKS",
-    "consumers join a group, and would be rejected",
-    "add group",
+    "the grant has no group, but consumers join a consumer group: Kafka would reject them",
+    "add group, as group: orders-reader",
 )
 GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
-    message="Connect workers keep configurations, offsets and status in three topics",
-    advice="add topics",
+    message="the grant has no topics, but Connect workers keep configurations, offsets and status in three topics",
+    advice="add topics with the names of these three topics",
 )
 GRANT_LACKS_SOURCE = GRANT_LACKS.variant(
-    message="mirrored topics start with the alias of the other cluster",
-    advice="add source",
+    message="the grant has no source, but mirrored topics start with the alias of the other cluster",
+    advice="add source with this alias, as source: dc2",
 )
 GRANT_OWN_ALIAS = ProblemKind(
     "GRANT_OWN_ALIAS",
@@ -148,8 +148,8 @@ GRANT_OWN_ALIAS = ProblemKind(
 )
 GRANT_EMPTY = ProblemKind(
     "GRANT_EMPTY",
-    "the grant results in no ACL",
-    "name something, or remove the grant",
+    "the grant names no resource, so that no ACL results",
+    "name at least one, as in {{produce: [orders]}}, or remove the grant",
 )
 
 
@@ -205,7 +205,7 @@ GRANT_STAR = ProblemKind(
     "write the prefix of the names and a star, as orders-*",
 )
 GRANT_STAR_PLAIN = GRANT_STAR.variant(
-    message="takes one name without a star: other names are derived from it",
+    message="must be one name without a star: other names are derived from this name",
     advice="write one name",
 )
 
@@ -235,7 +235,7 @@ JOB_TOPIC = ProblemKind("JOB_TOPIC", UNDECLARED, f"{DECLARE}, or correct the nam
 JOB_TOPIC_TYPO = JOB_TOPIC.variant(advice=TYPO)
 TOPIC_NEEDED = ProblemKind(
     "TOPIC_NEEDED",
-    "used by job {jobs}, but it would be deleted",
+    "used by job {jobs}, but a run would delete this topic",
     "stop the job, or keep the topic",
 )
 

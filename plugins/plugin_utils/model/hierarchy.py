@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 
-UNKNOWN = ("no server has this id", "correct the id")
+UNKNOWN = ("no ZooKeeper server has this id", "use the zookeeper_id of a server")
 ZOOKEEPER_OBSERVER_UNKNOWN = ProblemKind("ZOOKEEPER_OBSERVER_UNKNOWN", *UNKNOWN)
 
 
@@ -26,10 +26,10 @@ def observers(model: Model) -> Iterator[Problem]:
 
 
 ZOOKEEPER_WEIGHT_UNKNOWN = ProblemKind("ZOOKEEPER_WEIGHT_UNKNOWN", *UNKNOWN)
-ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number of at least 0", "correct the weight")
+ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number from 0", "set a weight, as 1")
 ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
     "ZOOKEEPER_WEIGHTS_IDLE",
-    "with weights ZooKeeper requires a group for every voter, and would not start without zookeeper_groups",
+    "with weights, ZooKeeper requires a group for every voter: without zookeeper_groups, no server would start",
     "remove it, or set zookeeper_groups",
 )
 
@@ -53,18 +53,20 @@ def weights(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_GROUP_UNKNOWN = ProblemKind("ZOOKEEPER_GROUP_UNKNOWN", *UNKNOWN)
 ZOOKEEPER_GROUP_OBSERVER = ProblemKind(
-    "ZOOKEEPER_GROUP_OBSERVER", "{server} is an observer, and observers do not vote", "take it out of the group"
+    "ZOOKEEPER_GROUP_OBSERVER", "{server} is an observer, and observers do not vote", "remove its id from the group"
 )
 ZOOKEEPER_GROUP_NONE = ProblemKind(
     "ZOOKEEPER_GROUP_NONE",
-    "in no group, so ZooKeeper would not start",
-    "put its id into its datacenter's group",
+    "the server with this id is in no group, so ZooKeeper would not start",
+    "add its id to the group of its datacenter",
 )
 ZOOKEEPER_GROUP_NONE_DATACENTER = ZOOKEEPER_GROUP_NONE.variant(
     advice="add a group for its datacenter, as {number}: [{ids}], or remove zookeeper_groups"
 )
 ZOOKEEPER_GROUP_TWICE = ProblemKind(
-    "ZOOKEEPER_GROUP_TWICE", "in {count} groups, so ZooKeeper would not start", "remove it from all but one"
+    "ZOOKEEPER_GROUP_TWICE",
+    "the server with this id is in {count} groups, so ZooKeeper would not start",
+    "remove the id from all groups but one",
 )
 
 
@@ -103,8 +105,8 @@ def _in_no_group(model: Model, server: ZooKeeperServer) -> Problem:
 
 ZOOKEEPER_GROUP_NAME = ProblemKind(
     "ZOOKEEPER_GROUP_NAME",
-    "not a number, so ZooKeeper would not start",
-    "number the groups: {{1: [1, 2, 3], 2: [4, 5, 6]}}",
+    "the key of a group is not a number, so ZooKeeper would not start",
+    "use numbers as keys: {{1: [1, 2, 3], 2: [4, 5, 6]}}",
 )
 
 
@@ -118,8 +120,12 @@ def numbers(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_DECISIVE = ProblemKind(
     "ZOOKEEPER_DECISIVE",
-    "a quorum by itself: what only it has acknowledged is lost with it, and promise is zero_loss",
+    "forms a quorum alone: its failure loses writes that no other server has acknowledged, but promise is zero_loss",
     "remove zookeeper_weights, and give each datacenter a group, or declare promise: available",
+)
+ZOOKEEPER_DECISIVE_AVAILABLE = ZOOKEEPER_DECISIVE.variant(
+    message="forms a quorum alone: its failure loses writes that no other server has acknowledged",
+    advice="remove zookeeper_weights, and give each datacenter a group, or keep it: promise: available allows this",
 )
 
 
@@ -149,16 +155,17 @@ def decisive(model: Model) -> Iterator[Problem]:
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     for name, members in failures.items():
         if name not in indispensable and quorum(layout, set(members)):
-            yield ZOOKEEPER_DECISIVE.problem(where, variable, name, warning=available)
+            kind = ZOOKEEPER_DECISIVE_AVAILABLE if available else ZOOKEEPER_DECISIVE
+            yield kind.problem(where, variable, name, warning=available)
 
 
 ZOOKEEPER_INDISPENSABLE = ProblemKind(
     "ZOOKEEPER_INDISPENSABLE",
-    "the quorum is lost with {failures}, and the layout promises to continue",
+    "if {failures} fails, the quorum is lost, but the layout promises to continue",
     "remove zookeeper_weights, and give each datacenter a group",
 )
 ZOOKEEPER_INDISPENSABLE_MUTE = ZOOKEEPER_INDISPENSABLE.variant(
-    message="{server} does not vote, so the quorum is lost with {failures}, and the layout promises to continue"
+    message="{server} does not vote: if {failures} fails, the quorum is lost, but the layout promises to continue"
 )
 
 
@@ -167,7 +174,7 @@ def _indispensable(model: Model, failures: Sequence[str]) -> Problem:
 
     The problem names the entry of zookeeper_weights if there is exactly one.
     """
-    weights, where, joined = model.servers[0].weights, names(model.servers), " or with ".join(failures)
+    weights, where, joined = model.servers[0].weights, names(model.servers), " or ".join(failures)
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     if len(weights) != 1:
         return ZOOKEEPER_INDISPENSABLE.problem(where, variable, failures=joined)
@@ -181,11 +188,12 @@ def _indispensable(model: Model, failures: Sequence[str]) -> Problem:
 
 ZOOKEEPER_GROUP_EVEN = ProblemKind(
     "ZOOKEEPER_GROUP_EVEN",
-    "an even group needs {majority} of {size}, and survives no more failures than a group of {smaller}",
-    "use an odd number",
+    "a group of {size} needs {majority} servers, and survives no more failures than a group of {smaller}",
+    "use an odd number of servers",
 )
 ZOOKEEPER_GROUP_EVEN_OBSERVERS = ZOOKEEPER_GROUP_EVEN.variant(
-    message="{observers} {verb} not vote, so {groups}", advice="remove it, or let an odd number vote in each"
+    message="{observers} {verb} not vote, so {groups}",
+    advice="remove it, or choose observers so that an odd number votes in each datacenter",
 )
 ZOOKEEPER_GROUP_SIZES = ProblemKind(
     "ZOOKEEPER_GROUP_SIZES",
@@ -194,13 +202,13 @@ ZOOKEEPER_GROUP_SIZES = ProblemKind(
 )
 ZOOKEEPER_GROUP_SIZES_OBSERVERS = ZOOKEEPER_GROUP_SIZES.variant(
     message="{observers} {verb} not vote, so {smallest} survives fewer failures than the other datacenter",
-    advice="remove it, or let an odd number vote in each",
+    advice="remove it, or choose observers so that an odd number votes in each datacenter",
 )
-SAME_IN_BOTH = {"advice": "remove it, or let an odd number vote in each, the same in both"}
+SAME_IN_BOTH = {"advice": "remove it, or choose observers so that the same odd number votes in both datacenters"}
 ZOOKEEPER_GROUP_MIXED = ProblemKind(
     "ZOOKEEPER_GROUP_MIXED",
-    "one group in {datacenters}: the quorum rule would not follow datacenters",
-    "use one group for each datacenter",
+    "the servers of this group are in {datacenters}: the quorum would not depend on datacenters",
+    "set one group for each datacenter",
 )
 
 

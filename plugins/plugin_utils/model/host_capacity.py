@@ -22,11 +22,13 @@ PROXY = re.compile(r"\bproxy(jump|command)\b|(^|\s)-[JF]", re.IGNORECASE)  # ssh
 
 
 MACHINE_TWICE = ProblemKind(
-    "MACHINE_TWICE", "one machine under several names", "give each host the address of its own machine"
+    "MACHINE_TWICE",
+    "these hosts have the same address, so that one computer would be set up as several hosts",
+    "set ansible_host of each host to its own address",
 )
 MACHINE_TWICE_LOCAL = MACHINE_TWICE.variant(
-    message="all of them are the control node itself, which would become each of these hosts in turn",
-    advice="remove ansible_connection, or name only one host",
+    message="all these hosts are the control node, which would be set up as each of them in turn",
+    advice="remove ansible_connection, or set it for only one host",
 )
 
 
@@ -61,7 +63,9 @@ def _endpoint(machine: Machine) -> tuple[str, int, str] | None:
 
 
 HEAP_SUM = ProblemKind(
-    "HEAP_SUM", "{inputs} together take more than that", "use at most half of it for all of them together"
+    "HEAP_SUM",
+    "{inputs} together need more memory than the host has",
+    "lower them to at most half of the memory in total",
 )
 
 
@@ -82,7 +86,9 @@ def heaps(model: Model) -> Iterator[Problem]:
 
 
 PLACE_CASE = ProblemKind(
-    "PLACE_CASE", "{others} exists as well, and Kafka treats the two as different", "use one notation"
+    "PLACE_CASE",
+    "{others} exists as well, and Kafka treats upper and lower case as different",
+    "use one spelling on all hosts",
 )
 
 
@@ -104,7 +110,7 @@ def cases(model: Model) -> Iterator[Problem]:
 
 CERTIFICATE_PURPOSE = ProblemKind(
     "CERTIFICATE_PURPOSE",
-    "its holder is a {roles} as well, and peers would reject the certificate",
+    "the host uses this certificate as {roles} as well, and peers would reject the certificate",
     "remove usage (default: [server, client])",
 )
 
@@ -135,7 +141,7 @@ def certificates(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_OWNERS = ProblemKind(
     "ZOOKEEPER_OWNERS",
-    "other brokers connect to ZooKeeper with another subject, and brokers could not read each other's znodes",
+    "other brokers connect to ZooKeeper with another subject, so brokers could not read each other's znodes",
     "give all brokers one subject, as CN=kafka,OU=zkclients,O=...",
 )
 

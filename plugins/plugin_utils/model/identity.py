@@ -34,17 +34,18 @@ class IdKinds:
     duplicate: ProblemKind
 
 
-ONE_MEMBER, ONE_BROKER = "every ensemble member needs an id of its own", "every broker needs an id of its own for life"
-OUTSIDE, DECLARED_TWICE = "not a whole number from {low} to {high}", "declared {count} times"
+ONE_MEMBER = "every ZooKeeper server needs an id of its own"
+ONE_BROKER = "every broker needs an id of its own, and keeps this id"
+OUTSIDE, DECLARED_TWICE = "not a whole number from {low} to {high}", "{count} hosts have this id"
 ZOOKEEPER_IDS = IdKinds(
-    ProblemKind("ZOOKEEPER_ID_MISSING", "not declared", f"set it on the host's line: {ONE_MEMBER}"),
-    ProblemKind("ZOOKEEPER_ID_RANGE", OUTSIDE, f"correct it: {ONE_MEMBER}"),
-    ProblemKind("ZOOKEEPER_ID_DUPLICATE", DECLARED_TWICE, f"correct one: {ONE_MEMBER}"),
+    ProblemKind("ZOOKEEPER_ID_MISSING", "not declared", f"set a number on the host's line: {ONE_MEMBER}"),
+    ProblemKind("ZOOKEEPER_ID_RANGE", OUTSIDE, f"set another number: {ONE_MEMBER}"),
+    ProblemKind("ZOOKEEPER_ID_DUPLICATE", DECLARED_TWICE, f"change it on all hosts but one: {ONE_MEMBER}"),
 )
 KAFKA_IDS = IdKinds(
-    ProblemKind("KAFKA_ID_MISSING", "not declared", f"set it on the host's line: {ONE_BROKER}"),
-    ProblemKind("KAFKA_ID_RANGE", OUTSIDE, f"correct it: {ONE_BROKER}"),
-    ProblemKind("KAFKA_ID_DUPLICATE", DECLARED_TWICE, f"correct one: {ONE_BROKER}"),
+    ProblemKind("KAFKA_ID_MISSING", "not declared", f"set a number on the host's line: {ONE_BROKER}"),
+    ProblemKind("KAFKA_ID_RANGE", OUTSIDE, f"set another number: {ONE_BROKER}"),
+    ProblemKind("KAFKA_ID_DUPLICATE", DECLARED_TWICE, f"change it on all hosts but one: {ONE_BROKER}"),
 )
 
 
@@ -83,8 +84,8 @@ def meant(name: str) -> str | None:
 
 FUNCTIONS_NONE = ProblemKind(
     "FUNCTIONS_NONE",
-    "no host is in a group of {functions}, so nothing would be done",
-    "name the groups of hosts so (inventories/README.md)",
+    "no host is in one of the groups {functions}, so nothing would be done",
+    "use these names for the groups of hosts (inventories/README.md)",
 )
 FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="rename the groups: the inventory has {names}")
 
@@ -104,7 +105,7 @@ def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
 COLOCATED = ProblemKind(
     "COLOCATED",
     "a ZooKeeper server and a broker on one host fail together and share their disks' latency",
-    "give each a host of its own, or set allow_colocated: true",
+    "move one of them to another host, or set allow_colocated: true",
 )
 
 
@@ -140,7 +141,9 @@ ENSEMBLE_ELSEWHERE = ProblemKind(
     "declare its servers as hosts of the group zookeeper",
 )
 GROUP_EMPTY = ProblemKind(
-    "GROUP_EMPTY", "the inventory has brokers and no ZooKeeper host", "declare the ensemble's hosts"
+    "GROUP_EMPTY",
+    "the inventory has brokers, but no ZooKeeper server",
+    "declare the ZooKeeper servers as hosts of the group zookeeper",
 )
 
 
@@ -155,19 +158,19 @@ def _without_ensemble(model: Model) -> Iterator[Problem]:
 HOST_WITHOUT_FUNCTION = ProblemKind(
     "HOST_WITHOUT_FUNCTION",
     "in none of the groups {functions}, so nothing is done on it",
-    "put it into its function group, or remove it",
+    "add the host to one of these groups, or remove it",
 )
-HOST_WITHOUT_FUNCTION_GROUP = HOST_WITHOUT_FUNCTION.variant(advice="write {near} for the group {typo}")
+HOST_WITHOUT_FUNCTION_GROUP = HOST_WITHOUT_FUNCTION.variant(advice="rename the group {typo} to {near}")
 HOST_WITHOUT_FUNCTION_INPUT = HOST_WITHOUT_FUNCTION.variant(
     message="in none of the groups {functions}, so nothing is done on it, although it has {name}",
-    advice="put it into the group {function}",
+    advice="add the host to the group {function}",
 )
 HOST_WITHOUT_FUNCTION_PLACED = HOST_WITHOUT_FUNCTION.variant(
     message="in none of the groups {functions}, so nothing is done on it, although it has a rack or a datacenter",
-    advice="correct the name, or put it into its group",
+    advice="correct the name of the host, or add the host to one of these groups",
 )
 HOST_WITHOUT_FUNCTION_NAME = HOST_WITHOUT_FUNCTION_PLACED.variant(
-    advice="did you mean {near}? Else put it into its function group"
+    advice="did you mean {near}? Else add the host to one of these groups"
 )
 
 
@@ -252,7 +255,7 @@ def keeper(model: Model) -> Iterator[Problem]:
 HOST_CASE = ProblemKind(
     "HOST_CASE",
     "their names differ only in upper and lower case, which /etc/hosts and certificates ignore",
-    "give each a name of its own",
+    "rename all but one",
 )
 
 
@@ -269,15 +272,17 @@ ORGANIZATION_INVALID = ProblemKind(
     "use a name of letters, digits, spaces, dots and hyphens, as Example Inc.",
 )
 ORGANIZATION_INVALID_RULES = ORGANIZATION_INVALID.variant(
-    message="{in_rules}: special in the rules that derive names from subjects (principal_mapping_rules), which would "
-    "not match"
+    message="{in_rules}: special in the rules that derive names from subjects (principal_mapping_rules): "
+    "these would not match"
 )
 ORGANIZATION_INVALID_BOTH = ORGANIZATION_INVALID.variant(
-    message="{characters} would break the subjects of certificates, and {in_rules}: special in the rules that derive "
-    "names from subjects (principal_mapping_rules), which would not match"
+    message="{characters} would break the subjects of certificates, and {in_rules}: special in the rules "
+    "that derive names from subjects (principal_mapping_rules): these would not match"
 )
-ORGANIZATION_INVALID_BLANK = ORGANIZATION_INVALID.variant(message="a blank at the start or the end")
-ORGANIZATION_INVALID_EMPTY = ORGANIZATION_INVALID.variant(message="empty, and every certificate has it in its subject")
+ORGANIZATION_INVALID_BLANK = ORGANIZATION_INVALID.variant(message="starts or ends with a blank")
+ORGANIZATION_INVALID_EMPTY = ORGANIZATION_INVALID.variant(
+    message="empty, but the subject of every certificate contains the organization"
+)
 
 
 def organization(model: Model) -> Iterator[Problem]:
@@ -315,8 +320,8 @@ def _organization_kind(value: str) -> ProblemKind | None:
 
 PKI_DIRECTORY_DIFFERS = ProblemKind(
     "PKI_DIRECTORY_DIFFERS",
-    "the other hosts have {folder}, and would not trust its certificates",
-    "set it once, for all",
+    "the other hosts have {folder}, and would not trust certificates from this folder",
+    "set it once, for all hosts",
 )
 
 

@@ -70,7 +70,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_NAME",
         f"{ALL}/kafka_users[3].name",
-        "logs in with",
+        "with which the client logs in",
         variables=users({"name": "", "password": "{{ vault.passwords.lab }}2"}),
     ),
     Mistake(
@@ -118,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "use one of ALL, ALTER_CONFIGS, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ",
         variables=acl(operations=["WRITE"], resource="group"),
     ),
-    Mistake("ACL_NAME", f"{ALL}/kafka_acls[User:lab].name", "'*' matches all", variables=acl(name="")),
+    Mistake("ACL_NAME", f"{ALL}/kafka_acls[User:lab].name", "'*' for all", variables=acl(name="")),
     Mistake("ACL_DUPLICATE", f"{ALL}/kafka_acls[User:lab]", "keep one", variables=acl(SAID)),
     Mistake(
         "ACL_CONTRADICTION",

@@ -72,7 +72,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BROKER_CONFIG_SHADOWED",
         f"{EVERY}[num.io.threads]",
-        "remove it from kafka_config",
+        "from kafka_config",
         variables={**dynamic("num.io.threads", 16), "kafka": {"kafka_config": {"num.io.threads": 12}}},
     ),
     Mistake(

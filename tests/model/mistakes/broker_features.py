@@ -8,19 +8,19 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CLASS_MISSING",
         f"{BROKERS}/kafka_config[metric.reporters]",
-        "in kafka_class_path",
+        "to kafka_class_path",
         variables=config("metric.reporters", "com.example.kafka.Reporter"),
     ),
     Mistake(
         "AUTHORIZER_KRAFT",
         f"{BROKERS}/kafka_config[authorizer.class.name]",
-        "remove it",
+        "remove this key",
         variables=config("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
     ),
     Mistake(
         "REMOTE_STORAGE",
         f"{BROKERS}/kafka_config[remote.log.storage.system.enable]",
-        "set it to a class",
+        "to a class",
         variables=config("remote.log.storage.system.enable", True),
     ),
     Mistake(

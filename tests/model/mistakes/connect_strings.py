@@ -17,7 +17,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_CONNECT_PARTIAL",
         f"{BROKERS}/kafka_zookeeper_connect",
-        "every server",
+        "every ZooKeeper server",
         variables=kafka(kafka_zookeeper_connect=["198.18.1.11:2281"]),
     ),
     Mistake(
@@ -39,7 +39,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ACKS_NOT_ALL",
         "group spark/kafka_client[acks]",
-        "use all",
+        "default: all",
         variables={"spark": {"kafka_client": {"bootstrap.servers": "198.18.1.21:9092", "acks": 1}}},
         also=frozenset({"JOB_PROTOCOL"}),
     ),
@@ -47,7 +47,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_DUPLICATE",
         "group spark_consumer/spark_job_jobs",
-        "a name of its own",
+        "another name",
         variables={"spark_consumer": {"spark_job_jobs": [JOB, JOB]}},
     ),
     Mistake(

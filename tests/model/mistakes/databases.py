@@ -62,7 +62,7 @@ def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, A
 PLACE = "group all/postgresql_users"
 CONFIG = "group all/postgresql_config"
 MISTAKES: tuple[Mistake, ...] = (
-    mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own name", users(USER)),
+    mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "another name", users(USER)),
     mistake("DATABASE_NAME", f"{PLACE}[Reader].name", "lower-case", users({**USER, "name": "Reader"})),
     mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(places=["dc1-spark2"])),
     mistake("DATABASE_OWNER", PLACE, "owner: true", users(owner=False)),
@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake(
         "DATABASE_VERSION",
         "group all/postgresql_version",
-        "a number such as 15",
+        "a number, as 15",
         {"all": {"postgresql_version": "15; x"}},
     ),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "use a number from 1", settings(max_connections=0)),
@@ -84,15 +84,15 @@ MISTAKES: tuple[Mistake, ...] = (
         settings(max_connections=20, superuser_reserved_connections=30),
     ),
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
-    mistake("DATABASE_OTHER", f"{JOB}.dbname", "use that database", job(dbname="order")),
-    mistake("DATABASE_USER_OWNS", f"{JOB}.user", "of its own", job("orders_owner")),
+    mistake("DATABASE_OTHER", f"{JOB}.dbname", "set dbname to orders", job(dbname="order")),
+    mistake("DATABASE_USER_OWNS", f"{JOB}.user", "set another user", job("orders_owner")),
     mistake("DATABASE_USER_MIGRATES", f"{MIGRATE}.user", "orders_owner", job(migrate=OWN.format("project_orders"))),
     mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
     mistake("DATABASE_UNVERIFIED", f"{JOB}.sslmode", "database_client", job(sslmode="require")),
     Mistake(
         "DATABASE_IDLE",
         "dc1-db2",
-        "take the host out",
+        "remove the host",
         hosts={
             "        dc1-db1: {client_address: 198.18.5.41}\n": "        dc1-db1: {client_address: 198.18.5.41}\n"
             "        dc1-db2: {client_address: 198.18.5.42}\n"

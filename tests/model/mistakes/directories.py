@@ -10,7 +10,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PATH_RELATIVE",
         f"{SERVERS}/zookeeper_data_dir",
-        "from / on",
+        "an absolute path",
         variables=zookeeper(zookeeper_data_dir="data/zookeeper"),
     ),
     Mistake(
@@ -20,10 +20,10 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PATH_EMPTIED",
         f"{SERVERS}/zookeeper_data_log_dir",
-        "mount a disk",
+        "a directory on a disk",
         variables=zookeeper(zookeeper_data_log_dir="/tmp/zookeeper"),
     ),
-    Mistake("PATH_SYSTEM", LOG_DIRS, "mount a disk", variables=kafka(kafka_log_dirs=["/etc/kafka-logs"])),
+    Mistake("PATH_SYSTEM", LOG_DIRS, "a directory on a disk", variables=kafka(kafka_log_dirs=["/etc/kafka-logs"])),
     Mistake(
         "PATH_ROOT", f"{SERVERS}/zookeeper_data_dir", "the mount point", variables=zookeeper(zookeeper_data_dir="/")
     ),

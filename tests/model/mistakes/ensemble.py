@@ -62,13 +62,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_OBSERVER_UNKNOWN",
         f"{SERVERS}/zookeeper_observers",
-        "correct the id",
+        "the zookeeper_id of a server",
         variables=zookeeper(zookeeper_observers=[9]),
     ),
     Mistake(
         "ZOOKEEPER_GROUP_NAME",
         f"{SERVERS}/zookeeper_groups",
-        "number the groups",
+        "use numbers as keys",
         variables=zookeeper(zookeeper_groups={"west": [1, 2, 3], 2: [4, 5, 6]}),
         inventory="lab_stretch2",
     ),
@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_LIMIT",
         f"{SERVERS}/zookeeper_config[syncLimit]",
-        "use 2 at least",
+        "set at least 2",
         variables=config("syncLimit", 1, "zookeeper"),
     ),
     Mistake(
@@ -110,21 +110,21 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_WEIGHT_UNKNOWN",
         f"{SERVERS}/zookeeper_weights[9]",
-        "correct the id",
+        "the zookeeper_id of a server",
         variables=zookeeper(zookeeper_weights={9: 2}),
         inventory="lab_stretch2",
     ),
     Mistake(
         "ZOOKEEPER_WEIGHT_RANGE",
         f"{SERVERS}/zookeeper_weights[1]",
-        "correct the weight",
+        "set a weight",
         variables=zookeeper(zookeeper_weights={1: -1}),
         inventory="lab_stretch2",
     ),
     Mistake(
         "ZOOKEEPER_GROUP_UNKNOWN",
         f"{SERVERS}/zookeeper_groups[2]",
-        "correct the id",
+        "the zookeeper_id of a server",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5, 9]}),
         inventory="lab_stretch2",
         also=frozenset({"ZOOKEEPER_GROUP_NONE"}),
@@ -132,21 +132,21 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_GROUP_OBSERVER",
         f"{SERVERS}/zookeeper_groups[2]",
-        "out of the group",
+        "from the group",
         variables=zookeeper(zookeeper_observers=[6], zookeeper_groups={1: [1, 2, 3], 2: [4, 5, 6]}),
         inventory="lab_stretch2",
     ),
     Mistake(
         "ZOOKEEPER_GROUP_NONE",
         f"{SERVERS}/zookeeper_groups",
-        "datacenter's group",
+        "the group of its datacenter",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5]}),
         inventory="lab_stretch2",
     ),
     Mistake(
         "ZOOKEEPER_GROUP_TWICE",
         f"{SERVERS}/zookeeper_groups",
-        "remove it from all but one",
+        "from all groups but one",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [3, 4, 5]}),
         inventory="lab_stretch2",
         also=frozenset({"ZOOKEEPER_GROUP_NONE"}),
@@ -187,13 +187,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_SERVER_UNKNOWN",
         f"{SERVERS}/zookeeper_servers",
-        "remove it",
+        "remove this id",
         variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.13", 4: "198.18.2.14"}),
     ),
     Mistake(
         "ZOOKEEPER_SERVER_ADDRESS",
         f"{SERVERS}/zookeeper_servers[3]",
-        "declared addresses",
+        "its replication_address",
         variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.33"}),
     ),
     Mistake(
@@ -211,13 +211,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "SERVERS_DIFFER",
         "dc1-zk2/zookeeper_config[tickTime]",
-        "for all servers",
+        "for the group zookeeper",
         variables={"dc1-zk2": {"zookeeper_config": {"tickTime": 3000}}},
     ),
     Mistake(
         "UNREGISTERED_EARLY",
         f"{BROKERS}/kafka_unregistered_timeout",
-        "12 at least",
+        "at least 12 seconds",
         variables=kafka(kafka_unregistered_timeout=6),
     ),
     Mistake(

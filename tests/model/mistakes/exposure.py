@@ -9,14 +9,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ARCHIVE_CLEAR",
         f"{BROKERS}/kafka_archive_checksum",
-        "use https",
+        "128 hexadecimal digits",
         variables=kafka(kafka_archive="http://mirror.example.org/kafka_2.13-3.9.2.tgz"),
         inventory="stretch3",
     ),
     Mistake(
         "FIREWALL_OPEN",
         f"{BROKERS}/firewall_extra_sources.client",
-        "name the subnets",
+        "only the subnets",
         variables=kafka(firewall_extra_sources={"client": ["0.0.0.0/0"]}),
         inventory="stretch3",
     ),
@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CERTIFICATE_LONG",
         "group all/pki_days",
-        "397 is usual",
+        "for example to 397",
         variables={"all": {"pki_days": 10000}},
     ),
     Mistake(

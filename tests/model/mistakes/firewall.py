@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_PORT",
         f"{BROKERS}/site_firewall_rules[90920]",
-        "correct it",
+        "correct the port",
         variables=kafka(site_firewall_rules=[{"port": 90920, "from": ["198.18.1.0/24"]}]),
     ),
     Mistake(
@@ -26,14 +26,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_PEER",
         "dc1-kafka1/base_firewall_rules[9093]",
-        "leave base_firewall_rules unset",
+        "remove base_firewall_rules",
         variables={"dc1-kafka1": {"base_firewall_rules": [{"port": 9093, "from": ["198.18.2.22", "198.18.1.0/24"]}]}},
         also=frozenset({"FIREWALL_FORGOTTEN"}),
     ),
     Mistake(
         "FIREWALL_FORGOTTEN",
         f"{BROKERS}/base_firewall_rules",
-        "use site_firewall_rules instead",
+        "move your rules to site_firewall_rules",
         variables=kafka(
             base_firewall_rules=[
                 {"port": 9093, "from": ["198.18.0.0/16"]},
@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_IDLE",
         f"{BROKERS}/site_firewall_rules[9092]",
-        "instead of the rules of functions",
+        "set base_firewall_rules",
         variables=kafka(site_firewall_rules=[{"port": 9092, "from": ["198.18.1.31"]}]),
     ),
     Mistake(

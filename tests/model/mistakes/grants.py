@@ -36,7 +36,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "remove the entry",
         variables=users({"name": "admin", "state": "absent"}),
     ),
-    Mistake("USER_CREDENTIAL", f"{ORDERS}.password", "keep one", variables=users({**NEW, "credential": False})),
+    Mistake(
+        "USER_CREDENTIAL", f"{ORDERS}.password", "remove credential", variables=users({**NEW, "credential": False})
+    ),
     Mistake(
         "GRANT_VERBS",
         f"{ORDERS}.grants[produce]",
@@ -55,7 +57,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "add group",
         variables=granted({"consume": ["streams-plaintext-input"]}),
     ),
-    Mistake("GRANT_EMPTY", f"{ORDERS}.grants[produce]", "name something", variables=granted({"produce": []})),
+    Mistake("GRANT_EMPTY", f"{ORDERS}.grants[produce]", "name at least one", variables=granted({"produce": []})),
     Mistake(
         "GRANT_STAR",
         f"{ORDERS}.grants[produce].produce",

@@ -9,19 +9,19 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "MACHINE_TWICE",
         "dc1-kafka1, dc1-kafka2/ansible_host",
-        "its own machine",
+        "its own address",
         variables={"dc1-kafka1": {"ansible_host": "198.18.1.22"}},
     ),
     Mistake(
         "HEAP_SUM",
         "dc1-kafka3/memory",
-        "half of it",
+        "half of the memory",
         hosts={ZK3: "        dc1-kafka3: {zookeeper_id: 3}\n", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"},
         variables={"dc1-kafka3": {"allow_colocated": True, "memory": "8g", "kafka_heap": "5g", "zookeeper_heap": "4g"}},
         also=frozenset({"HEAP_HALF"}),
     ),
     Mistake("PLACE_BLANK", "group rack_b/rack", "write b", variables={"rack_b": {"rack": "b "}}),
-    Mistake("PLACE_CASE", "group rack_b/rack", "use one notation", hosts={"vars: {rack: b}": "vars: {rack: A}"}),
+    Mistake("PLACE_CASE", "group rack_b/rack", "use one spelling", hosts={"vars: {rack: b}": "vars: {rack: A}"}),
     Mistake(
         "CERTIFICATE_PURPOSE",
         f"{BROKERS}/pki_certificates[broker].usage",

@@ -12,7 +12,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "HOST_WITHOUT_FUNCTION",
         "dc1-kafka4",
-        "write kafka for the group kafak",
+        "rename the group kafak to kafka",
         hosts={"    rack_a:\n": "    kafak:\n      hosts: {dc1-kafka4: {client_address: 198.18.1.24}}\n    rack_a:\n"},
     ),
     Mistake(
@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "HOST_CASE",
         "dc1-kafka1, dc1-KAFKA1",
-        "a name of its own",
+        "rename all but one",
         hosts={"        dc1-kafka2:": "        dc1-KAFKA1:", "dc1-kafka2: {}": "dc1-KAFKA1: {}"},
     ),
     Mistake(
@@ -42,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "GROUP_EMPTY",
         "group zookeeper",
-        "declare the ensemble's hosts",
+        "declare the ZooKeeper servers",
         hosts={"    zookeeper:\n": "    quorum:\n"},
         also=frozenset({"HOST_WITHOUT_FUNCTION"}),
     ),

@@ -52,7 +52,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "UNIT_MEMORY",
         f"{BROKERS}/kafka_unit_overrides[Service][MemoryMax]",
-        "above 6.2G",
+        "more than 6.2G",
         variables=kafka(kafka_heap="6g", kafka_unit_overrides={"Service": {"MemoryMax": "4G"}}),
     ),
     Mistake(
