@@ -153,24 +153,24 @@ def unheard(attack: Attack) -> None:
 
 
 RPO = "no acknowledged record is lost"
-ON, STOP, WAIT = f"{RPO}; writes continue", f"{RPO}; writes stop", f"{RPO}; its partitions wait"
+ON, STOP, WAIT = f"{RPO}; writes continue", f"{RPO}; writes stop", f"{RPO}; writes to its partitions wait"
 ROWS = (
-    Row("1", "SIGTERM of a leader, 5 s", ON, 2.5, 30, stop_gently),
+    Row("1", "SIGTERM of a leader, down for 5 s", ON, 2.5, 30, stop_gently),
     Row("2", "kill -9 of a leader", ON, 7, 40, lambda on: on.injector.kill(on.leader)),
     Row("3", "kill -9 of the controller", ON, 8, 40, lambda on: on.injector.kill(on.controller)),
-    Row("4", "five kills of the current leader", f"{STOP} while two are down", 60, 60, five_kills),
+    Row("4", "five kills of the current leader", f"{STOP} while two brokers are down", 60, 60, five_kills),
     Row("5a", "a leader frozen for 5 s", WAIT, 10, 20, frozen(5), least=4.5),
     Row("5b", "a leader frozen for 20 s", ON, 15, 40, frozen(20)),
-    Row("6", "two brokers of three, 15 s", STOP, 45, 60, two_brokers, least=14),
+    Row("6", "two brokers of three down for 15 s", STOP, 45, 60, two_brokers, least=14),
     Row("7", "kill -9 of all brokers at once", STOP, 45, 60, all_brokers),
-    Row("8", "power off of a rack, 8 s", ON, 15, 60, rack),
+    Row("8", "power off of a rack for 8 s", ON, 15, 60, rack),
     Row("9a", "kill -9 of a ZooKeeper follower", ON, 2.5, 25, lambda on: on.injector.kill(on.followers[0])),
     Row("9b", "kill -9 of ZooKeeper's leader", ON, 3, 25, lambda on: on.injector.kill(on.lab.zookeeper_leader())),
-    Row("10", "ZooKeeper without a quorum, 15 s", f"{ON}, changes of metadata wait", 5, 40, without_quorum),
-    Row("12a", "no client network on any host, 15 s", STOP, 40, 60, everywhere(CLIENT), least=14),
-    Row("12b", "no replication network on any host, 15 s", STOP, 45, 60, everywhere(REPLICATION)),
-    Row("13", "a leader's host loses the client network, 15 s", RPO, 35, 60, cut(CLIENT), least=14),
-    Row("23", "packets from a leader to ZooKeeper dropped, 20 s", ON, 15, 60, unheard),
-    Row("24", "a leader's host loses the replication network, 15 s", WAIT, 40, 60, cut(REPLICATION)),
-    Row("26", "all disks of a leader full, until it ends", ON, 15, 60, disks_full),
+    Row("10", "ZooKeeper without a quorum for 15 s", f"{ON}, changes of metadata wait", 5, 40, without_quorum),
+    Row("12a", "no client network on any host for 15 s", STOP, 40, 60, everywhere(CLIENT), least=14),
+    Row("12b", "no replication network on any host for 15 s", STOP, 45, 60, everywhere(REPLICATION)),
+    Row("13", "a leader's host loses the client network for 15 s", RPO, 35, 60, cut(CLIENT), least=14),
+    Row("23", "packets from a leader to ZooKeeper dropped for 20 s", ON, 15, 60, unheard),
+    Row("24", "a leader's host loses the replication network for 15 s", WAIT, 40, 60, cut(REPLICATION)),
+    Row("26", "all disks of a leader full, until the broker ends", ON, 15, 60, disks_full),
 )

@@ -67,7 +67,7 @@ inventories/lab
   any two brokers (3)            yes     no        no         operator: lower min.insync.replicas to 1, \
 or bring a broker back
   any other two servers (9)      yes     yes       yes        nobody
-  of 15 pairs of servers 12 keep the quorum, 12 stay writable, 9 lose nothing"""
+  of the 15 failures of two servers, the cluster keeps the quorum in 12, stays writable in 12, loses no record in 9"""
     )
 
 
@@ -84,7 +84,7 @@ def test_markdown_table() -> None:
 | any two brokers (6) | yes | no | yes | operator: lower min.insync.replicas to 2, or bring a broker back |
 | any other two servers (33) | yes | yes | yes | nobody |
 
-Of 45 pairs of servers 39 keep the quorum, 39 stay writable, 45 lose nothing."""
+Of the 45 failures of two servers, the cluster keeps the quorum in 39, stays writable in 39, loses no record in 45."""
     )
 
 

@@ -37,9 +37,12 @@ def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | N
 
 def _totals(rows: Sequence[Row]) -> list[str]:
     pairs = [row for row in rows if row.kind == "pair"]
-    kept = f"{sum(row.quorum for row in pairs)} keep the quorum, {sum(row.writable for row in pairs)} stay writable"
+    quorum, writable = sum(row.quorum for row in pairs), sum(row.writable for row in pairs)
     return (
-        [f"of {len(pairs)} pairs of servers {kept}, {sum(row.zero_loss for row in pairs)} lose nothing"]
+        [
+            f"of the {len(pairs)} failures of two servers, the cluster keeps the quorum in {quorum}, stays writable in "
+            f"{writable}, loses no record in {sum(row.zero_loss for row in pairs)}"
+        ]
         if pairs
         else []
     )
