@@ -30,7 +30,9 @@ def span(spec: Spec) -> str:
     low, high = spec.get("min"), spec.get("max")
     if low is None and high is None:
         return ""
-    words = f" from {low}" if high is None else f" up to {high}" if low is None else f" from {low} to {high}"
+    words = (
+        f" of at least {low}" if high is None else f" of at most {high}" if low is None else f" from {low} to {high}"
+    )
     return words + (f", or {spec['also']}" if "also" in spec else "")
 
 

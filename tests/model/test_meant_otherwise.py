@@ -107,7 +107,7 @@ def test_a_job_that_is_killed_before_its_interval_ends(
         (
             "lab",
             config("log.segment.bytes", "1GiB"),
-            " = 1GiB: not a whole number from 14; write 1073741824: units",
+            " = 1GiB: not a whole number of at least 14; write 1073741824: units",
         ),
         ("lab", {"all": {"organization": "Example, Inc."}}, ": ',' would break the subjects of certificates"),
         (

@@ -34,12 +34,12 @@ def between(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, ...]]:
         ({}, {"a": {"type": "boolean", "default": False}}, [("a", "new", "", "false")]),
         ({"a": INT}, {"a": {**INT, "default": 6}}, [("a", "default", "5", "6")]),
         ({"a": INT}, {"a": {"type": "int", "min": 1}}, [("a", "default", "5", "")]),
-        ({"a": INT}, {"a": {**INT, "min": 2}}, [("a", "taken", "int from 1", "int from 2")]),
-        ({"a": INT}, {"a": {**INT, "type": "long"}}, [("a", "taken", "int from 1", "long from 1")]),
+        ({"a": INT}, {"a": {**INT, "min": 2}}, [("a", "taken", "int of at least 1", "int of at least 2")]),
+        ({"a": INT}, {"a": {**INT, "type": "long"}}, [("a", "taken", "int of at least 1", "long of at least 1")]),
         (
             {"a": INT},
             {"a": {**INT, "default": -1, "also": -1}},
-            [("a", "default", "5", "-1"), ("a", "taken", "int from 1", "int from 1, or -1")],
+            [("a", "default", "5", "-1"), ("a", "taken", "int of at least 1", "int of at least 1, or -1")],
         ),
         (
             {"a": {"type": "list", "choices": ["x", "y"]}},
