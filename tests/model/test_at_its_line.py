@@ -50,7 +50,7 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
             "lab",
             config("replica.fetch.wait.max.ms", 60000),
             "PROPERTY_ORDER group kafka/kafka_config[replica.fetch.wait.max.ms] = 60000: more than "
-            "replica.lag.time.max.ms (30000), so Kafka would not start; correct it",
+            "replica.lag.time.max.ms (30000), so Kafka would not start; set at most 30000",
         ),
         (
             "lab",
@@ -58,31 +58,33 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
                 kafka_config_overrides={"group.min.session.timeout.ms": 60000, "group.max.session.timeout.ms": 50000}
             ),
             "PROPERTY_ORDER group kafka/kafka_config_overrides[group.min.session.timeout.ms] = 60000: more than "
-            "group.max.session.timeout.ms (50000), so Kafka would not start; correct one of the two",
+            "group.max.session.timeout.ms (50000), so Kafka would not start; correct this property or "
+            "group.max.session.timeout.ms",
         ),
         (
             "lab",
             {"all": {"infra_authority": "clients"}},
-            "AUTHORITY_NONE group all/infra_authority = clients: it signs, but hosts do not trust it (infra_trusted is "
-            "infra): they would reject each other; remove it, so that infra signs, or add it to infra_trusted if",
+            "AUTHORITY_NONE group all/infra_authority = clients: this CA signs, but hosts do not trust it "
+            "(infra_trusted is infra): they would reject each other; remove it, so that infra signs, or add the "
+            "CA to infra_trusted if",
         ),
         (
             "lab",
             {"all": {"infra_trusted": ["infra-2027"], "pki_authorities": CAS}},
-            "AUTHORITY_NONE group all/infra_trusted = infra-2027: without infra, which signs: hosts would reject "
-            "each other; write [infra]; or add infra to it",
+            "AUTHORITY_NONE group all/infra_trusted = infra-2027: does not contain infra, the CA that signs "
+            "(infra_authority): hosts would reject each other; write [infra], or add infra to the list",
         ),
         (
             "lab",
             zookeeper(zookeeper_truststore="/etc/ca.pem"),
             "warn TRUSTSTORE_UNKNOWN group zookeeper/zookeeper_truststore = /etc/ca.pem: no entry of pki_truststores "
-            "has this path, and no server starts without this file; let the role",
+            "has this path, but no server starts without this file; add an entry to",
         ),
         (
             "lab",
             kafka(kafka_truststore="/etc/ca.pem"),
-            "warn TRUSTSTORE_UNKNOWN group kafka/kafka_truststore = /etc/ca.pem: no entry of pki_truststores "
-            "has this path, and no broker starts without this file; let the role",
+            "warn TRUSTSTORE_UNKNOWN group kafka/kafka_truststore = /etc/ca.pem: no entry of pki_truststores has "
+            "this path, but no broker starts without this file; add an entry to",
         ),
         (
             "lab_stretch2",
@@ -157,7 +159,7 @@ def of_defaults(defaults: dict[str, Any], **config: Any) -> dict[str, dict[str, 
         (
             {"config": {"max.message.bytes": "4MiB"}},
             {"segment.bytes": "2MiB"},
-            "TOPIC_MESSAGE group all/{}.config[segment.bytes] = 2MiB: a batch has to fit into a segment",
+            "TOPIC_MESSAGE group all/{}.config[segment.bytes] = 2MiB: a batch must fit into a segment",
         ),
         (
             {"config": {"retention.ms": "2d", "segment.ms": "30d"}},

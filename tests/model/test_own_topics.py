@@ -41,7 +41,7 @@ MIRROR = acls(("CREATE", "topic", "mm2-", "prefixed"), ("CREATE", "topic", "west
     [
         (pruned("totals-*", {"streams": "totals"}), "totals-*: matches changelogs and repartition topics of the "
          "Kafka Streams application totals (kafka_users[orders]): the inventory does not declare them, so every run "
-         "would delete them; write more of"),
+         "would delete them; use a longer prefix"),
         (pruned("tot*", {"streams": "totals"}), "tot*: matches changelogs and repartition topics"),
         (pruned("west.*", TARGET), "west.*: matches topics of west that the mirror of kafka_users[orders] copies"),
         (pruned("we*", TARGET), "we*: matches topics of west that the mirror of kafka_users[orders] copies"),
@@ -94,7 +94,7 @@ def letters(**changes: Any) -> dict[str, Any]:
 def test_a_compacted_dead_letter_topic_is_rejected(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
     lines = said(variables, tmp_path, "dc1")
     assert len(lines) == 1, lines
-    begin = f"TOPIC_COMPACTED group all/{place}: compacted, but job project_orders sends records to it "
+    begin = f"TOPIC_COMPACTED group all/{place}: the topic is compacted, but job project_orders sends it records "
     assert lines[0].startswith(begin), lines
 
 

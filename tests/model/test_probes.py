@@ -196,7 +196,7 @@ def test_a_listener_on_a_third_network() -> None:
     lines = [line(problem, {}) for problem in check_hosts(model(absent), probed(absent))]
     assert lines == [
         f"ADDRESS_ABSENT {KAFKA}/kafka_listeners[OFFICE] = 192.0.2.5: "
-        "the host does not have this address; it has 198.18.1.21, 198.18.2.21; "
+        "the host does not have this address, only 198.18.1.21, 198.18.2.21; "
         "correct the inventory, or configure the interface"
     ]
     there = Probe(

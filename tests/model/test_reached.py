@@ -103,7 +103,7 @@ NAT_NAME = {**OWN_NAME, "names": ["nat.example.org"]}
         (
             kafka(site_listeners=[ALL_ALIKE]),
             "ADVERTISED_SHARED group kafka/site_listeners[PARTNERS].advertised_address = 198.18.1.21: other brokers "
-            "advertise it too",
+            "advertise the same address and port",
         ),
         # A name that is missing in the certificate is reported once for each host.
         (

@@ -18,18 +18,18 @@ REPLACES = "replaces the whole dict of group"
     [
         (
             {"kafka": {OVERRIDES: {"a.b": 1}}, "dc1-kafka2": {OVERRIDES: {"c.d": 2}}},
-            [f"dc1-kafka2/{OVERRIDES}: the value of the host {REPLACES} kafka: lost is a.b"],
+            [f"dc1-kafka2/{OVERRIDES}: the value of the host {REPLACES} kafka, and loses a.b"],
         ),
         (
             {"all": {"kafka_log_levels": {"root": "WARN"}}, "kafka": {"kafka_log_levels": {"a.b": "INFO"}}},
-            [f"group kafka/kafka_log_levels: the value of group kafka {REPLACES} all: lost is root"],
+            [f"group kafka/kafka_log_levels: the value of group kafka {REPLACES} all, and loses root"],
         ),
         (
             {
                 "kafka": {UNIT: {"Service": {"CPUQuota": "200%", "Nice": -5}}},
                 "dc1-kafka1": {UNIT: {"Service": {"Nice": -6}}},
             },
-            [f"dc1-kafka1/{UNIT}: the value of the host {REPLACES} kafka: lost is Service[CPUQuota]"],
+            [f"dc1-kafka1/{UNIT}: the value of the host {REPLACES} kafka, and loses Service[CPUQuota]"],
         ),
         ({"kafka": {OVERRIDES: {"a.b": 1}}, "dc1-kafka2": {OVERRIDES: {"a.b": 2, "c.d": 2}}}, []),
         ({"kafka": {OVERRIDES: {"a.b": 1}}, "rack_b": {"kafka_log_levels": {"root": "WARN"}}}, []),

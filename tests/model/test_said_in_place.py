@@ -125,7 +125,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             kafka(kafka_replication_factor=5, kafka_min_insync_replicas=3),
             "TOPIC_DATACENTER_STOPS group all/kafka_topic_defaults.profile = event_log: the profile requires 4 of "
-            "5 in-sync replicas, and overrides kafka_min_insync_replicas (3), but without a datacenter 3 remain",
+            "5 in-sync replicas, and overrides kafka_min_insync_replicas (3), but if a datacenter is lost, 3 remain",
             "set config[min.insync.replicas] to 3",
         ),
         # A dict of the project that the site has as a whole.
@@ -133,8 +133,8 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "dc1",
             {},
             {"all": {"product_versions": {"kafka": "3.9.1"}}},
-            "DEFAULTS_REPLACED group all/product_versions: it replaces the project's dict and does not contain scala, "
-            "zookeeper, spark, jobs, java",
+            "DEFAULTS_REPLACED group all/product_versions: this dict replaces the project's dict, and does not "
+            "contain scala, zookeeper, spark, jobs, java",
             "set kafka_version: 3.9.1 instead",
         ),
         (
@@ -142,7 +142,8 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             {"all": {"product_versions": {
                 "kafka": "3.9.2", "scala": "2.13", "zookeeper": "3.8.6", "spark": "4.2.0", "jobs": "0.1.0"}}},
-            "DEFAULTS_REPLACED group all/product_versions: it replaces the project's dict and does not contain java",
+            "DEFAULTS_REPLACED group all/product_versions: this dict replaces the project's dict, and does not "
+            "contain java",
             "",
         ),
         # Addresses of a user of the database.
@@ -176,7 +177,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             kafka(site_listeners=[MTLS]),
             "warn TRUSTSTORE_UNKNOWN group kafka/site_listeners[MTLS].truststore = /etc/kafka/tls/clients.pem",
-            "let the role pki install it (site_truststores), or install it yourself",
+            "add an entry to site_truststores, so that the role pki installs the file, or install the file yourself",
         ),
         # One standby, whatever it runs.
         (
@@ -184,7 +185,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {"198.19.1.34, standby: true": "198.19.1.34"},
             {},
             "warn JOB_TWICE dc1-spark4/standby: dc1-spark3 and this host both run count_words, whose results are "
-            "written twice, and project_orders, of which one waits for the other",
+            "written twice, and project_orders, of which one instance waits for the other",
             "set standby: true on one of the two hosts",
         ),
     ],
@@ -236,8 +237,9 @@ def test_the_user_who_has_the_rights_of_a_job_is_named(tmp_path: Path) -> None:
     lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory="dc2", files={f"{folder}/a.yml": wrong})))[1]
     assert [line for line in lines if "RACK_UNEVEN" not in line] == [
         "JOB_ACL group spark_consumer/spark_job_jobs[project_orders].config.kafka: the job logs in as "
-        "count_words, but project_orders has the permissions it needs (READ on topic orders, READ on group "
-        "project_orders, WRITE on topic orders-dead); log in as project_orders, as by kafka_login('project_orders')"
+        "count_words, but project_orders has the permissions that the job needs (READ on topic orders, READ on "
+        "group project_orders, WRITE on topic orders-dead); log in as project_orders: "
+        "kafka_login('project_orders')"
     ]
 
 

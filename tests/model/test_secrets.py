@@ -167,8 +167,8 @@ def test_a_provided_certificate_is_judged_before_any_host_is_asked(tmp_path: Pat
     place = "dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
     assert sorted(lines) == [
         f"CERTIFICATE_EXPIRED {place}expired on 2026-02-01; have a new certificate issued",
-        f"CERTIFICATE_SAN {place}does not contain 198.18.2.21: peers reject the host there; "
-        "have it issued with every name and address of the host",
+        f"CERTIFICATE_SAN {place}the certificate does not contain 198.18.2.21: peers that connect there reject the "
+        "host; have it issued with every name and address of the host",
     ]
 
 

@@ -36,9 +36,9 @@ def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
             "dc2",
             {"            dc2-spark2: {client_address: 198.19.11.32}\n":
              "            dc2-spark2: {client_address: 198.19.11.32}\n            dc2-spark3: {}\n"},
-            "GROUP_RIVALS dc2-spark3/spark_job_jobs: groups spark_consumer and spark_producer both set it, and "
-            "spark_producer overrides spark_consumer: lost is count_words, project_orders; remove the host from "
-            "spark_consumer or spark_producer, or set it in one",
+            "GROUP_RIVALS dc2-spark3/spark_job_jobs: groups spark_consumer and spark_producer both set this "
+            "variable, and spark_producer overrides spark_consumer: the host loses count_words, project_orders; "
+            "remove the host from spark_consumer or spark_producer, or set it in one",
         ),
         ("stretch2", {"standby: true": "standbye: true"}, "VARIABLE_SUSPECT dc2-spark2/standbye: nothing of this"),
         ("stretch2", {"{datacenter: dc2}": "{datacentre: dc2}"}, "VARIABLE_SUSPECT group dc2/datacentre: nothing of"),
@@ -46,8 +46,8 @@ def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
         (
             "stretch3",
             {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-kafka3: {}, "},
-            "DATACENTER_GROUP dc1-kafka3/datacenter = dc2: in group dc1, which sets dc1, and in group dc2, which "
-            "overrides it; remove the host from dc2 if it is in dc1, else remove it from dc1",
+            "DATACENTER_GROUP dc1-kafka3/datacenter = dc2: the host is in group dc1, which sets dc1, and in group "
+            "dc2, which overrides this value; remove the host from dc2 if it is in dc1, else remove it from dc1",
         ),
         (  # and not what of the quorum would be wrong with it
             "stretch3",
@@ -101,11 +101,11 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*': "
          "special in the rules"),
         (config(TRANSACTIONS, 2),
-         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: an internal topic has 2, but "
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: {TRANSACTIONS} is 2, but "
          "default.replication.factor is 3: 2 replicas have to be in sync, so no transaction would begin or end while "),
         (config(OFFSETS, 2),
-         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: an internal topic has 2, but "
-         "default.replication.factor is 3: offsets of groups are lost before"),
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: {OFFSETS} is 2, but "
+         "default.replication.factor is 3: a failure that loses no records could lose offsets"),
     ],
 )  # fmt: skip
 def test_once(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ JOB_BUNDLE = "{{ kafka_client | combine({'ssl.truststore.location': '/etc/millra
 JOB_BUNDLE += "kafka_users | millrace.kafka.kafka_login('count_words')) }}"
 INPUT = f"JOB_DIRECTORY {PLACE}.input_directory = "
 UNSEEN = "the unit does not see the host's "
-SEES = "use a path below /var/lib/spark-job or /srv, or add it to BindReadOnlyPaths in unit_overrides of the job"
+SEES = "use a path below /var/lib/spark-job or /srv, or add this path to BindReadOnlyPaths in unit_overrides of the job"
 
 
 def said(variables: dict[str, Any], folder: Path, files: dict[str, str] | None = None) -> list[str]:

@@ -44,8 +44,8 @@ def starless(group: str) -> dict[str, Any]:
     [
         (
             starless("spark-kafka-source"),
-            "JOB_ACL group all/kafka_users[count_words].grants[consume].group = spark-kafka-source: matches only "
-            "the group spark-kafka-source, but the groups of job count_words (dc1-spark2) only start with it: reads "
+            "JOB_ACL group all/kafka_users[count_words].grants[consume].group = spark-kafka-source: matches only the "
+            "group spark-kafka-source, but the groups of job count_words (dc1-spark2) begin with this name: reads "
             "would be denied; write spark-kafka-source*",
         ),
         (
@@ -94,8 +94,8 @@ def test_the_acl_that_lacks_its_pattern(tmp_path: Path) -> None:
     found["all"]["kafka_acls"] = [acl]
     assert said(found, tmp_path) == [
         "JOB_ACL group all/kafka_acls[User:count_words].name = spark-kafka-source: matches only the group "
-        "spark-kafka-source, but the groups of job count_words (dc1-spark2) only start with it: reads would be denied; "
-        "add pattern: prefixed"
+        "spark-kafka-source, but the groups of job count_words (dc1-spark2) begin with this name: reads would be "
+        "denied; add pattern: prefixed"
     ]
 
 

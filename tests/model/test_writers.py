@@ -23,8 +23,8 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
         (
             "dc1",
             {"spark_consumer": {"spark_job_memory_max": "2G"}},
-            "JOB_MEMORY_MAX group spark_consumer/spark_job_memory_max = 2G: every unit has this limit, "
-            "Python and the JVM need memory besides the heap, and the heaps are: count_words 4g, project_orders 4g",
+            "JOB_MEMORY_MAX group spark_consumer/spark_job_memory_max = 2G: the limit of the unit of each job, but "
+            "the heaps alone are count_words 4g, project_orders 4g, and Python and the JVM need more memory",
         ),
         (
             "lab",

@@ -65,7 +65,8 @@ def test_wrong_certificate_of_one_host_stops_all(tmp_path: Path) -> None:
     done = apply(folder)
     assert done.returncode == 2
     assert (
-        "CERTIFICATE_SAN broker2/pki_certificates[broker] = CN=broker2,OU=brokers,O=lab: does not contain "
-        "198.18.1.22, 2001:db8::22: peers reject the host there; have it issued with every name and address of the host"
+        "CERTIFICATE_SAN broker2/pki_certificates[broker] = CN=broker2,OU=brokers,O=lab: the certificate does "
+        "not contain 198.18.1.22, 2001:db8::22: peers that connect there reject the host; have it issued with "
+        "every name and address of the host"
     ) in done.stdout
     assert not (folder / "hosts").exists()

@@ -81,15 +81,16 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     "lacks-an-address": (
         lambda: [INFRA.issue(KEY, ["dc1-kafka1", "198.18.1.21", "198.18.2.22"])],
         [
-            f"CERTIFICATE_SAN {WHERE} does not contain 198.18.2.21: peers reject the host there; "
-            "have it issued with every name and address of the host"
+            f"CERTIFICATE_SAN {WHERE} the certificate does not contain 198.18.2.21: peers that connect there reject "
+            "the host; have it issued with every name and address of the host"
         ],
     ),
     "no-names": (
         lambda: [INFRA.issue(KEY, [])],
         [
             f"CERTIFICATE_SAN {WHERE} "
-            "does not contain dc1-kafka1, 198.18.1.21, 198.18.2.21: peers reject the host there; "
+            "the certificate does not contain dc1-kafka1, 198.18.1.21, 198.18.2.21: peers that connect there reject "
+            "the host; "
             "have it issued with every name and address of the host"
         ],
     ),

@@ -167,9 +167,9 @@ def test_fingerprint(tmp_path: Path) -> None:
     again = run(tmp_path / "pki", **inputs)
     assert (again.changes, again.problems) == ([], [])
     assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
-        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: unmounted/authorities/infra.pem does not exist, "
-        "but the CA is declared with a fingerprint, so it was created before; "
-        "correct pki_directory, or restore the folder from its backup"
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: unmounted/authorities/infra.pem does not "
+        "exist, but the CA is declared with a fingerprint, so the CA was created before; correct pki_directory, "
+        "or restore the folder from its backup"
     ]
     assert not (tmp_path / "unmounted").exists()
     run(tmp_path / "other")

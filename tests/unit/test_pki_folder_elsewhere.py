@@ -75,7 +75,7 @@ def test_a_ca_whose_files_are_links_to_a_disk_that_is_not_mounted(tmp_path: Path
     assert said(run(folder), tmp_path) == [
         f"CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/{missing} is a link to disk/file, "
         "which does not exist; "
-        "mount the disk that holds it, or remove the link to create a new CA"
+        "mount the disk with this file, or remove the link to create a new CA"
     ]
     assert (folder / missing).is_symlink()
     assert not snapshot(folder)
@@ -89,9 +89,9 @@ def test_an_empty_mount_point_where_the_cas_were(tmp_path: Path) -> None:
     before = snapshot(tmp_path / "pki")
     for check_mode in (True, False):
         assert said(run(tmp_path / "pki", check_mode=check_mode), tmp_path) == [
-            "CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/authorities/infra.pem does not exist, "
-            "but dc1-kafka1 have certificates from CN=Infra CA,O=lab, so it was created before; "
-            "mount the disk that holds it, or restore it from its backup"
+            "CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/authorities/infra.pem does not exist, but "
+            "dc1-kafka1 have certificates from CN=Infra CA,O=lab, so the CA was created before; mount the disk with "
+            "this file, or restore the file from its backup"
         ]
     assert snapshot(tmp_path / "pki") == before
     (tmp_path / "pki/authorities").rmdir()

@@ -120,7 +120,7 @@ def test_request(tmp_path: Path) -> None:
     fourth = run(tmp_path / "pki", **moved)
     assert fourth.changes == ["request broker"]
     assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [
-        " does not contain 198.18.3.21: peers reject the host there"
+        " the certificate does not contain 198.18.3.21: peers that connect there reject the host"
     ]
     assert (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes() != asked
 

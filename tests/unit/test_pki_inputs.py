@@ -25,9 +25,9 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
                 "certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}],
                 "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}],
             },
-            "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: "
-            "the host is server and client, but its truststores do not contain this CA: "
-            "such hosts would reject one another; first add the CA to the truststores",
+            "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: the host is server and client, but "
+            "its truststores do not contain this CA: hosts with such certificates would reject one another; first "
+            "add the CA to the truststores (pki_truststores)",
         ),
         (
             {"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
@@ -46,14 +46,13 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
                     {"path": "/t/clients/ca.pem", "authorities": ["new", "infra"]},
                 ]
             },
-            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: "
-            "has the file name of /t/ca.pem and other CAs, but the control node keeps both under that name; "
-            "give it another file name",
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: /t/ca.pem has the same file name "
+            "and other CAs, but the control node stores both truststores under that name; give it another file name",
         ),
         (
             {"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
-            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: "
-            "on the control node it would have the same file as the certificate of that name; rename one of the two",
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: the control node would store this "
+            "truststore in the file of the certificate with the same name; rename the truststore or the certificate",
         ),
         (
             {"certificates": [{**BROKER, "name": "../broker"}]},
@@ -68,13 +67,13 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
         ),
         (
             {"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
-            "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; "
-            "write it as CN=kafka,OU=zkclients,O=lab",
+            "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is not a valid subject; write it as "
+            "CN=kafka,OU=zkclients,O=lab",
         ),
         (
             {"authorities": [{"name": "infra"}]},
-            "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is no subject; "
-            "write it as CN=kafka,OU=zkclients,O=lab",
+            "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is not a valid subject; write it as "
+            "CN=kafka,OU=zkclients,O=lab",
         ),
         (
             {"certificates": [{**BROKER, "names": []}]},

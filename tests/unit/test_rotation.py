@@ -48,7 +48,7 @@ def test_a_certificate_of_a_ca_that_peers_do_not_trust_yet(tmp_path: Path) -> No
     before = snapshot(tmp_path)
     lines = site(tmp_path, "new", "infra", "new", check_mode=True)
     wrong = (
-        "its new issuer is CN=New CA,O=lab, but dc1-kafka1, dc1-kafka2, which trust CN=Infra CA,O=lab, "
+        "the new certificate is from CN=New CA,O=lab, but dc1-kafka1, dc1-kafka2, which trust CN=Infra CA,O=lab, "
         "do not trust that CA yet"
     )
     assert site(tmp_path, "infra", "infra", "new") == []  # the new CA is there, and trusted

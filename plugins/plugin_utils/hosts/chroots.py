@@ -12,14 +12,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # model/risks.py adds to the advice when these may be accepted.
 ZOOKEEPER_CHROOT_CHANGED = ProblemKind(
     "ZOOKEEPER_CHROOT_CHANGED",
-    "server.properties on this host has the chroot {old}. The disks belong to the cluster there, and no broker starts "
-    "with another",
-    "set {restore} again: a changed setting does not move a cluster",
+    "server.properties on this host has the chroot {old}. The disks belong to the cluster there, and no broker "
+    "starts with the disks of another cluster",
+    "set {restore} again: changing this setting does not move a cluster",
 )
 ZOOKEEPER_SERVERS_CHANGED = ProblemKind(
     "ZOOKEEPER_SERVERS_CHANGED",
     "server.properties on this host names {servers}, and none of these is declared. The disks belong to the cluster "
-    "there, and no broker starts with another",
+    "there, and no broker starts with the disks of another cluster",
     "declare the old servers again and replace them one by one, with a run after each",
 )
 

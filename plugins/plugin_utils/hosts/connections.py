@@ -17,17 +17,17 @@ Probe = Mapping[str, Any]
 
 FIREWALL_NFT = ProblemKind(
     "FIREWALL_NFT",
-    "this host has firewall rules, and nft cannot load them ({error})",
+    "this host has firewall rules, but nft cannot load them ({error})",
     "install the package nftables, or set base_firewall: false",
 )
 FIREWALL_SSH_CLOSED = ProblemKind(
     "FIREWALL_SSH_CLOSED",
-    "Ansible connects to this port, and the firewall would close every port but SSH",
+    "Ansible connects to this port, but the firewall would close it: only port 22 and ansible_port stay open",
     "set ansible_port of the host to this port",
 )
 FIREWALL_CONTROL_NODE = ProblemKind(
     "FIREWALL_CONTROL_NODE",
-    "the control node checks the health of the cluster from this address, and no rule allows it",
+    "the control node checks the health of the cluster from this address, but no rule allows it",
     "add the address to firewall_extra_sources.admin",
 )
 
@@ -73,8 +73,8 @@ def ports_with_older_rules(machine: Machine, probe: Probe) -> set[str]:
 
 ECHO_DROPPED = ProblemKind(
     "ECHO_DROPPED",
-    "no answer from TCP port 7, where ZooKeeper checks whether a peer's address is reachable: it would not move to the "
-    "other network",
+    "no answer from TCP port 7, where ZooKeeper checks whether a peer's address is reachable: ZooKeeper would not "
+    "switch to the other network",
     "let the peer's firewall REJECT (not DROP) TCP port 7 from the hosts of the ensemble",
 )
 PEER_UNREACHABLE = ProblemKind(

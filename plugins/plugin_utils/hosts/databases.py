@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 DATABASE_DATA_VERSION = ProblemKind(
     "DATABASE_DATA_VERSION",
-    "{path} contains the data of {versions}, and version {wanted} would start beside it without data",
+    "{path} contains the data of version {versions}, and version {wanted} would start beside it, without data",
     'set postgresql_version: "{latest}", or migrate the data to {path}/{wanted} (pg_upgrade, or a dump and its '
     "restore). To start without data, move the old folder to another disk",
 )

@@ -15,7 +15,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 BROKER_DROPPED = ProblemKind(
     "BROKER_DROPPED",
-    "no host has this id, and the broker with it has {replicas} replicas: the firewalls would block it",
+    "no host of the inventory has this id, but a broker with this id has {replicas} replicas: the firewalls would "
+    "block that broker",
     "declare its host again. To remove the broker, first run playbooks/reassign.yml -e drain={id} -e rate=50MB",
 )
 
@@ -59,8 +60,8 @@ def dropped_log_dirs(
 
 LOG_DIR_EMPTY = ProblemKind(
     "LOG_DIR_EMPTY",
-    "empty, and this broker was the only in-sync replica of {partitions}: it would lead with no records, and the "
-    "followers would truncate theirs",
+    "empty, and this broker was the only in-sync replica of {partitions}: the broker would lead with no records, and "
+    "the followers would truncate theirs",
     "mount the old disk again, or give the records up ({command})",
 )
 LOG_DIR_EMPTY_SERVES = LOG_DIR_EMPTY.variant(

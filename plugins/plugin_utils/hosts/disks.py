@@ -120,7 +120,7 @@ def unsuitable(machine: Machine, variable: str, path: str, mount: Mapping[str, A
 
 DEVICE_SHARED = ProblemKind(
     "DEVICE_SHARED",
-    "on one device: they fail together and share its throughput",
+    "these log dirs are on one device: they fail together and share its throughput",
     "mount a separate device for each, or declare only one of them",
 )
 DEVICE_SHARED_WAL = DEVICE_SHARED.variant(
@@ -158,8 +158,8 @@ def broker_disks(broker: Broker, probe: Probe) -> Iterator[Problem]:
 
 DISK_FOREIGN = ProblemKind(
     "DISK_FOREIGN",
-    "contains {names}, which no broker creates: it is the disk of something else, and Kafka does not start with such a "
-    "folder",
+    "contains {names}, which no broker creates: the disk belongs to something else, and Kafka does not start with "
+    "such a folder",
     f"attach the right disk, or remove the files by hand{KEPT}",
 )
 DISK_FOREIGN_MKFS = DISK_FOREIGN.variant(
@@ -167,7 +167,7 @@ DISK_FOREIGN_MKFS = DISK_FOREIGN.variant(
     advice=f"remove that empty folder (rmdir {{path}}/{MADE_BY_MKFS}){KEPT}",
 )
 DISK_FOREIGN_WAL = DISK_FOREIGN.variant(
-    message="contains {names}, which no ZooKeeper server creates: it is the disk of something else",
+    message="contains {names}, which no ZooKeeper server creates: the disk belongs to something else",
     advice="attach the right disk, or remove the files by hand",
 )
 
@@ -206,7 +206,7 @@ def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:
 
 KAFKA_CLUSTER_FOREIGN = ProblemKind(
     "KAFKA_CLUSTER_FOREIGN",
-    "its disks belong to another cluster than those of {brokers} other hosts ({cluster})",
+    "the disks of this host belong to another cluster than those of {brokers} other hosts (cluster id {cluster})",
     f"attach the right disks{KEPT}",
 )
 

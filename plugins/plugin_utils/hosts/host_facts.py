@@ -21,7 +21,7 @@ CAP_SYS_RESOURCE = 24
 
 ADDRESS_ABSENT = ProblemKind(
     "ADDRESS_ABSENT",
-    "the host does not have this address; it has {addresses}",
+    "the host does not have this address, only {addresses}",
     "correct the inventory, or configure the interface",
 )
 

@@ -51,13 +51,13 @@ def _zookeeper_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Prob
 
 ADMIN_LISTENER_CHANGED = ProblemKind(
     "ADMIN_LISTENER_CHANGED",
-    "the run uses this listener, and the running broker has it at port {old}: no broker would answer before its "
-    "restart",
+    "playbooks connect to this listener, but the running broker has it at port {old}: no broker would answer before "
+    "its restart",
     "set port {old} again, or set kafka_admin_listeners to another listener while this one changes",
 )
 ADMIN_LISTENER_CHANGED_NEW = ADMIN_LISTENER_CHANGED.variant(
-    message="the run uses this listener, and the running broker does not have it: no broker would answer before its "
-    "restart",
+    message="playbooks connect to this listener, but the running broker does not have it: no broker would answer "
+    "before its restart",
     advice="remove it from kafka_admin_listeners, or set kafka_admin_listeners to another listener while this one "
     "changes",
 )

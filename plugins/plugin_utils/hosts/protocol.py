@@ -72,13 +72,13 @@ PROTOCOL_UNKNOWN = ProblemKind(
 )
 KAFKA_ROLLBACK = ProblemKind(
     "KAFKA_ROLLBACK",
-    "{other} uses protocol {protocol}: this version could not read what was written with it",
+    "{other} already uses protocol {protocol}: this version could not read what was written with that protocol",
     "set kafka_version to {running}, or to another version from {protocol} on: a rollback below {protocol} is "
     "impossible",
 )
 PROTOCOL_LOWERED = ProblemKind(
     "PROTOCOL_LOWERED",
-    "{other} uses {protocol}, and a protocol that was used cannot be reverted",
+    "{other} uses {protocol}, and a protocol that was used cannot be lowered",
     'remove it, or set "{protocol}"',
 )
 PROTOCOL_TOO_NEW = ProblemKind(

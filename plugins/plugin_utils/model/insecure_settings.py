@@ -42,23 +42,28 @@ class Setting:
 
 HOSTNAME_UNCHECKED = ProblemKind(
     "HOSTNAME_UNCHECKED",
-    "the host is not compared with its certificate, so that any certificate of the CA is accepted for any host",
+    "names of hosts are not compared with their certificates: any certificate of the CA is accepted for any host",
     "remove it (default: https)",
 )
 HOSTNAME_UNCHECKED_CLIENT = HOSTNAME_UNCHECKED.variant(
-    message="any process that answers is accepted as a broker", advice="remove it (default: true)"
+    message="the certificates of brokers are not verified: any process that answers is accepted as a broker",
+    advice="remove it (default: true)",
 )
 HOSTNAME_UNCHECKED_ZOOKEEPER = HOSTNAME_UNCHECKED.variant(
-    message="the server is not compared with its certificate, so that any certificate of the CA is accepted for it",
+    message="names of servers are not compared with their certificates: any certificate of the CA is accepted for "
+    "any server",
     advice="remove it (default: true)",
 )
 HOSTNAME_UNCHECKED_FIPS = HOSTNAME_UNCHECKED.variant(
-    message="it disables the comparison of servers with their certificates", advice="remove it (default: false)"
+    message="fips-mode disables the comparison of names of servers with their certificates",
+    advice="remove it (default: false)",
 )
 CIPHER_WEAK = ProblemKind(
-    "CIPHER_WEAK", "a cipher that does not keep data secret", "remove it (default: Java's own list)"
+    "CIPHER_WEAK", "contains a cipher that does not keep data secret", "remove it (default: Java's own list)"
 )
-TLS_OLD = ProblemKind("TLS_OLD", "a version of TLS that is broken", "use only TLSv1.2 and TLSv1.3, or remove it")
+TLS_OLD = ProblemKind(
+    "TLS_OLD", "versions of TLS before 1.2 are insecure", "use only TLSv1.2 and TLSv1.3, or remove it"
+)
 TOKEN_CLEAR = ProblemKind(
     "TOKEN_CLEAR", "a third party on the network can replace the keys or tokens from this URL", "use https"
 )
@@ -68,15 +73,17 @@ AUTHORIZER_NONE = ProblemKind(
     "delete this key: the role sets the authorizer",
 )
 EVERYONE_ALLOWED = ProblemKind(
-    "EVERYONE_ALLOWED", "every user may do everything with resources that no ACL names", "remove it, and write ACLs"
+    "EVERYONE_ALLOWED",
+    "every user may do everything with resources that no ACL names",
+    "remove it (default: false), and declare ACLs (kafka_acls, or grants in kafka_users)",
 )
 ZNODES_OPEN = ProblemKind(
     "ZNODES_OPEN",
-    "every client of ZooKeeper may change Kafka's znodes, ACLs and passwords among them",
-    "delete this key: the role sets the authorizer",
+    "every client of ZooKeeper may change Kafka's znodes, including ACLs and passwords",
+    "delete this key: the role sets it to true",
 )
 ZNODES_OPEN_SKIPPED = ZNODES_OPEN.variant(
-    message="ACLs of znodes are not evaluated: any client may change all", advice="remove it"
+    message="ZooKeeper ignores the ACLs of znodes: any client may change every znode", advice="remove it (default: no)"
 )
 ZOOKEEPER_CLIENT_AUTH = ProblemKind(
     "ZOOKEEPER_CLIENT_AUTH", "clients can connect without a certificate", "remove it (default: need)"
@@ -84,15 +91,16 @@ ZOOKEEPER_CLIENT_AUTH = ProblemKind(
 ZOOKEEPER_CLEAR = ProblemKind(
     "ZOOKEEPER_CLEAR",
     "servers do not authenticate each other, and all writes are sent unencrypted",
-    "remove it, and set zookeeper_quorum_tls: true",
+    "delete this key: zookeeper_quorum_tls: true already sets it",
 )
 ZOOKEEPER_CLEAR_PORT = ZOOKEEPER_CLEAR.variant(
-    message="the port also accepts unencrypted connections", advice="remove it once all of them use TLS"
+    message="the port also accepts unencrypted connections",
+    advice="remove it (default: false) once all connections use TLS",
 )
 ZOOKEEPER_CLEAR_QUORUM = ZOOKEEPER_CLEAR.variant(advice="remove it (default: true)")
 ZOOKEEPER_CLEAR_CLIENTS = ZOOKEEPER_CLEAR.variant(
     message="clients can also connect unencrypted and without certificates",
-    advice="remove it (default: 0) once no client uses it",
+    advice="remove it (default: 0) once no client uses this port",
 )
 ZOOKEEPER_COMMANDS = ProblemKind(
     "ZOOKEEPER_COMMANDS",
@@ -101,7 +109,7 @@ ZOOKEEPER_COMMANDS = ProblemKind(
 )
 ZOOKEEPER_ADMIN_SERVER = ProblemKind(
     "ZOOKEEPER_ADMIN_SERVER",
-    "an HTTP server without TLS and logins, on all addresses, for which no rule of the firewall exists",
+    "starts an HTTP server on all addresses, without TLS, without logins and without a firewall rule",
     "remove it (default: false)",
 )
 ZOOKEEPER_SUPER_DIGEST = ProblemKind(
@@ -237,8 +245,9 @@ def client_auth(model: Model) -> Iterator[Problem]:
 
 TOKEN_UNSIGNED = ProblemKind(
     "TOKEN_UNSIGNED",
-    "Kafka then accepts unsigned tokens: a client can log in under any name",
-    "set kafka_config[{property}] (docs/security.md)",
+    "without a callback handler that verifies tokens, Kafka accepts unsigned tokens: a client can log in under any "
+    "name",
+    "set kafka_config[{property}], as docs/security.md shows",
 )
 
 

@@ -44,7 +44,9 @@ def size(value: Any) -> int | None:
     return int(match.group(1)) * UNITS[match.group(2)] if match else None
 
 
-LOG_DIRS_EMPTY = ProblemKind("LOG_DIRS_EMPTY", "no log directory", "list at least one mount point")
+LOG_DIRS_EMPTY = ProblemKind(
+    "LOG_DIRS_EMPTY", "no log directory", "list at least one mount point, such as /data/kafka1"
+)
 LOG_DIRS_DUPLICATE = ProblemKind("LOG_DIRS_DUPLICATE", "listed twice", "list each file system once")
 LOG_DIRS_PATH = ProblemKind(
     "LOG_DIRS_PATH", "not an absolute path, or the root directory", "use a mount point such as /data/kafka1"
@@ -52,23 +54,25 @@ LOG_DIRS_PATH = ProblemKind(
 LOG_DIRS_NESTED = ProblemKind(
     "LOG_DIRS_NESTED",
     "inside {other}: Kafka would read this directory as a partition of {other}",
-    "mount the two file systems beside each other",
+    "mount the two file systems beside each other, such as at /data/kafka1 and /data/kafka2",
 )
 LOG_DIRS_ZOOKEEPER = ProblemKind(
-    "LOG_DIRS_ZOOKEEPER", "also a directory of ZooKeeper", "use a file system of its own for each"
+    "LOG_DIRS_ZOOKEEPER",
+    "also a data directory of ZooKeeper",
+    "use one file system for Kafka and another for ZooKeeper",
 )
 DIRECTORIES_NESTED = ProblemKind(
     "DIRECTORIES_NESTED",
-    "inside {other}: a file system that is mounted on one of them hides or fills the other",
-    "use directories beside each other",
+    "inside {other}: a file system mounted on one of the two directories hides or fills the other",
+    "use two directories of which neither contains the other",
 )
 DIRECTORIES_NESTED_BROKER = DIRECTORIES_NESTED.variant(
-    message="inside {other} of kafka_log_dirs, or the reverse: ZooKeeper and Kafka would read each other's files"
+    message="inside {other} of kafka_log_dirs, or contains it: ZooKeeper and Kafka would read each other's files"
 )
 ZOOKEEPER_DIRS_SAME = ProblemKind(
     "ZOOKEEPER_DIRS_SAME",
     "snapshots and the write-ahead log are in the same directory, where they delay each other",
-    "mount a device of its own for the write-ahead log",
+    "set zookeeper_data_log_dir to a directory on a separate device",
 )
 
 
@@ -133,10 +137,12 @@ def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
 
 GC_LOG_DIR = ProblemKind(
     "GC_LOG_DIR",
-    "the service becomes the owner of this directory, but it is relative, too short, or a directory of the system",
+    "the service would own this directory, but the path is relative, has only one part, or belongs to the system",
     "use a directory of its own, such as /var/log/{function}",
 )
-GC_LOG_DIR_DATA = GC_LOG_DIR.variant(message="inside a data directory, where the service would read it as foreign data")
+GC_LOG_DIR_DATA = GC_LOG_DIR.variant(
+    message="inside a data directory: the service would mistake the log files for data"
+)
 
 
 def gc_logs(model: Model) -> Iterator[Problem]:
@@ -163,7 +169,7 @@ def _server_dirs(model: Model, host: str) -> list[Any]:
 
 MEMORY_INVALID = ProblemKind("MEMORY_INVALID", "not a size", "write it like {example}")
 MEMORY_INVALID_BYTES = MEMORY_INVALID.variant(message="{total} bytes, because a number without a unit is in bytes")
-MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little for any function")
+MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little memory for any function")
 
 
 def heaps(model: Model) -> Iterator[Problem]:
@@ -185,16 +191,16 @@ def heaps(model: Model) -> Iterator[Problem]:
 HEAP_INVALID = ProblemKind("HEAP_INVALID", "not a size that the JVM accepts", "write it like 512m or 6g")
 HEAP_LARGE = ProblemKind(
     "HEAP_LARGE",
-    "from 32 GiB on the JVM uses no compressed pointers, so the heap holds less",
-    "use at most 31g: the page cache serves reads",
+    "from 32 GiB on, the JVM cannot compress pointers, so the heap holds fewer objects",
+    "use at most 31g, and leave the other memory to the page cache",
     warning=True,
 )
-HEAP_MEMORY = ProblemKind("HEAP_MEMORY", "more than the host's memory ({memory})", "use at most half of it")
+HEAP_MEMORY = ProblemKind("HEAP_MEMORY", "more than the host's memory ({memory})", "use at most half of the memory")
 HEAP_MEMORY_ALL = HEAP_MEMORY.variant(message="all of the host's memory ({memory})")
 HEAP_HALF = ProblemKind(
     "HEAP_HALF",
-    "more than half of the host's memory ({memory}): the page cache makes Kafka fast",
-    "use at most half of it",
+    "more than half of the host's memory ({memory}): Kafka needs the other half as page cache",
+    "use at most half of the memory",
     warning=True,
 )
 
@@ -226,13 +232,13 @@ VERSION_UNFIT = ProblemKind(
 VERSION_UNFIT_ZOOKEEPER = VERSION_UNFIT.variant(message="not a version number", advice="use 3.8.6, 3.9.5 or later")
 KAFKA_VERSION = ProblemKind(
     "KAFKA_VERSION",
-    "its client can write a record to another topic and report success (CVE-2026-35554)",
+    "the client of this version can write a record to another topic and report success (CVE-2026-35554)",
     "use 3.9.2 or a later 3.9",
 )
 ZOOKEEPER_VERSION = ProblemKind(
     "ZOOKEEPER_VERSION",
-    "it can lose acknowledged transactions (ZOOKEEPER-4785 before 3.8.5, ZOOKEEPER-4925 in 3.9.3) "
-    "or has open CVEs (before 3.8.6)",
+    "this version can lose acknowledged transactions (ZOOKEEPER-4785 before 3.8.5, ZOOKEEPER-4925 in 3.9.3) or has "
+    "open CVEs (before 3.8.6)",
     "use 3.8.6, 3.9.5 or later",
 )
 
@@ -258,7 +264,7 @@ def versions(model: Model) -> Iterator[Problem]:
 VERSION_DIFFERS = ProblemKind(
     "VERSION_DIFFERS",
     "the archive has version {archive_version}, but {version_variable} is {declared}",
-    "correct one of the two",
+    "correct the archive or {version_variable}",
 )
 VERSION_DIFFERS_SOURCES = VERSION_DIFFERS.variant(
     message="an archive of sources, without the compiled program", advice="use the archive of the release"

@@ -84,7 +84,7 @@ def releases(machine: Machine, variable: str) -> Sequence[str]:
     return [match[1]] if match[1] in known() else []
 
 
-JAVA_OLD = ProblemKind("JAVA_OLD", "Java {release}, but {function} requires {least}", "use Java 17 or 21")
+JAVA_OLD = ProblemKind("JAVA_OLD", "Java {release}, but {function} requires at least {least}", "use Java 17 or 21")
 
 
 def old_java(model: Model) -> Iterator[Problem]:
@@ -99,8 +99,8 @@ def old_java(model: Model) -> Iterator[Problem]:
 
 JAVA_PACKAGE = ProblemKind(
     "JAVA_PACKAGE",
-    "Java {release}, but Kafka, ZooKeeper and Spark run here with {supported}",
-    "use a package of one of these releases",
+    "Java {release}, but Kafka, ZooKeeper and Spark require Java {supported} here",
+    "use a package such as openjdk-17-jre-headless",
 )
 JAVA_PACKAGE_NAME = JAVA_PACKAGE.variant(
     message="not the name of a package", advice="use a name such as openjdk-17-jre-headless"
@@ -135,8 +135,8 @@ def _foreign(package: str | None) -> bool:
 
 JAVA_NO_HOME = ProblemKind(
     "JAVA_NO_HOME",
-    "Spark runs only bin/java of JAVA_HOME",
-    "use java in bin of its runtime, such as /opt/jdk-21/bin/java",
+    "Spark starts Java only as JAVA_HOME/bin/java, so the path must end with /bin/java",
+    "write the path of java in its runtime, such as /opt/jdk-21/bin/java",
 )
 
 
@@ -175,19 +175,21 @@ def flags(model: Model) -> Iterator[Problem]:
 
 OPTION_GONE = ProblemKind(
     "OPTION_GONE",
-    "Java {release} has removed it, and only prints a warning",
+    "Java {release} has removed this option, and only prints a warning",
     "remove it",
     warning=True,
 )
 OPTION_GONE_LATER = OPTION_GONE.variant(
-    message="Java {release} has it, but Java {without} does not have it, and would not start"
+    message="Java {release} has this option, but Java {without} does not, and would not start"
 )
 OPTION_LOCKED = ProblemKind(
     "OPTION_LOCKED",
     "Java locks this {category} flag, and would not start",
     "put {unlock} before it, or remove it",
 )
-OPTION_FORM = ProblemKind("OPTION_FORM", "Java does not accept this form, and would not start", "write {form}")
+OPTION_FORM = ProblemKind(
+    "OPTION_FORM", "Java does not accept the option in this form, and would not start", "write {form}"
+)
 OPTION_FORM_NUMBER = OPTION_FORM.variant(
     message="not a plain number: Java uses the default, without an error", advice="write {form}, without a unit"
 )
@@ -196,19 +198,19 @@ OPTION_FORM_RELATIVE = OPTION_FORM.variant(
     advice="write the absolute path, such as {form}",
 )
 OPTION_FORM_STACK = OPTION_FORM.variant(
-    message="less than the minimum of a stack: Java would not start",
-    advice="write -Xss512k, or remove it: the default is 1m",
+    message="less than the minimum stack size: Java would not start",
+    advice="write -Xss512k, or remove it (default: 1m)",
 )
 OPTION_FORM_DASH = OPTION_FORM.variant(
-    message="without a dash Java reads it as the name of the program",
-    advice="begin it with -, or put it into the same entry as its option",
+    message="Java reads a text without a dash as the name of the program",
+    advice="begin the text with -, or put it into the entry of the option that it belongs to",
 )
 OPTION_UNKNOWN = ProblemKind(
     "OPTION_UNKNOWN", "not an option of Java, which would not start", "correct it (java -X lists the options)"
 )
 OPTION_UNKNOWN_FLAG = OPTION_UNKNOWN.variant(
     message="Java {releases} does not have this flag, and would not start",
-    advice="remove it: older releases had it, or no release",
+    advice="remove it: only older releases of Java had this flag, or none",
 )
 OPTION_UNKNOWN_FLAG_ELSEWHERE = OPTION_UNKNOWN_FLAG.variant(
     message="Java {releases} does not have this flag (Java {elsewhere} has it), and would not start"

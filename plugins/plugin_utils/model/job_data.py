@@ -111,20 +111,22 @@ def dead_letters(job: Job) -> Sequence[str]:
 JOB_DIRECTORY = ProblemKind(
     "JOB_DIRECTORY",
     "the job's unit may write only below {writable}",
-    "use a directory below /var/lib/spark-job, or add it to ReadWritePaths in unit_overrides of the job",
+    "use a directory below /var/lib/spark-job, or add this directory to ReadWritePaths in unit_overrides of the job",
 )
 JOB_DIRECTORY_HIDDEN = JOB_DIRECTORY.variant(
     message="the unit does not see the host's {folder}: files of the job would not remain there",
-    advice="use a directory below /var/lib/spark-job, or another directory in ReadWritePaths",
+    advice="use a directory below /var/lib/spark-job, or add another directory to ReadWritePaths in unit_overrides "
+    "of the job",
 )
 JOB_DIRECTORY_UNREADABLE = JOB_DIRECTORY.variant(
     message="the unit does not see the host's {folder}: the job would find nothing there",
-    advice="use a path below /var/lib/spark-job or /srv, or add it to BindReadOnlyPaths in unit_overrides of the job",
+    advice="use a path below /var/lib/spark-job or /srv, or add this path to BindReadOnlyPaths in unit_overrides of "
+    "the job",
 )
 JOB_CHECKPOINT_NESTED = ProblemKind(
     "JOB_CHECKPOINT_NESTED",
     "the same directory as {other} of job {job}, or one is inside the other",
-    "give each job its own checkpoint",
+    "give each job its own checkpoint, such as /var/lib/spark-job/<job>/checkpoint",
 )
 
 
@@ -212,9 +214,9 @@ def shared_outputs(model: Model) -> Iterator[Problem]:
 
 JOB_MESSAGE = ProblemKind(
     "JOB_MESSAGE",
-    "accepts records up to {output_bytes} bytes, but those of {topic} may have {input_bytes}: a larger record stops "
-    "the job",
-    "give {output} the same max.message.bytes",
+    "this topic accepts records up to {output_bytes} bytes, but records of {topic} may have {input_bytes}: a larger "
+    "record stops the job",
+    "set max.message.bytes of {output} to at least {input_bytes}",
 )
 
 
@@ -246,14 +248,15 @@ def message_sizes(model: Model) -> Iterator[Problem]:
 
 TOPIC_COMPACTED = ProblemKind(
     "TOPIC_COMPACTED",
-    "compacted, but job {jobs} sends records to it that the job cannot process: Kafka rejects a record without a key "
-    "there, which stops the job, and compaction keeps only the last record of a key",
+    "the topic is compacted, but job {jobs} sends it records that the job cannot process: Kafka rejects records "
+    "without a key, which stops the job, and compaction keeps only the last record of a key",
     "use another profile, such as event_log",
 )
 USE_PROFILE = "set profile: event_log for this topic ({place} is for all topics)"
 TOPIC_COMPACTED_FOR_ALL = TOPIC_COMPACTED.variant(advice=USE_PROFILE)
 TOPIC_COMPACTED_EVENTS = TOPIC_COMPACTED.variant(
-    message="compacted, but it holds events (written by {writers}): compaction keeps only the last event of a key"
+    message="the topic is compacted, but holds events (written by {writers}): compaction keeps only the last event "
+    "of a key"
 )
 TOPIC_COMPACTED_EVENTS_FOR_ALL = TOPIC_COMPACTED_EVENTS.variant(advice=USE_PROFILE)
 
@@ -316,7 +319,7 @@ JOB_SPARK_SUSPECT_EXECUTOR = JOB_SPARK_SUSPECT.variant(
 JOB_CHECKPOINT_DATA = ProblemKind(
     "JOB_CHECKPOINT_DATA",
     "inside {path}: the job would read Spark's temporary files as its data",
-    "use a directory outside of it",
+    "use a directory outside {path}",
 )
 
 
@@ -345,9 +348,9 @@ def local_files(model: Model) -> Iterator[Problem]:
 
 DATABASE_CONNECTIONS = ProblemKind(
     "DATABASE_CONNECTIONS",
-    "only {free} connections are not reserved, but the jobs ({jobs}) and their migrations need more: the server would "
-    "reject some of them",
-    "raise it by at least {missing}, and by 1 for each other client",
+    "the jobs ({jobs}) and a migration need more than the unreserved connections ({free}): the server would reject "
+    "some of them",
+    "raise max_connections by at least {missing}, and by 1 for each other client",
 )
 
 
@@ -388,12 +391,12 @@ class Flow:
 
 JOB_LOOP = ProblemKind(
     "JOB_LOOP",
-    "records that it reads from {topic} return there ({path}): they would circulate without end",
-    "write to a topic that none of these jobs reads, or stop one of them",
+    "records that this job reads from {topic} return to {topic} ({path}): they would circulate without end",
+    "write to a topic that none of these jobs reads, or stop one of the jobs",
 )
 JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(
-    message="records that it reads from {topic} return there if they cannot be processed ({path}): they would "
-    "circulate without end"
+    message="records that this job reads from {topic} return to {topic} if they cannot be processed ({path}): they "
+    "would circulate without end"
 )
 
 

@@ -74,12 +74,13 @@ SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
 
 JOB_GROUP = ProblemKind(
     "JOB_GROUP",
-    "job {job} on {host} has the same group: each would disturb the reads of the other",
-    "remove it, or stop one of the two jobs",
+    "job {job} on {host} has the same consumer group: each of the two jobs would disturb the reads of the other",
+    "remove it (each job then gets its own group), or stop one of the two jobs",
 )
 JOB_GROUP_PROGRESS = JOB_GROUP.variant(
-    message="job {job} on {host} has the same group: it would show the progress of both jobs in {topic} by turns",
-    advice="give each job a group of its own",
+    message="job {job} on {host} has the same consumer group: the offsets of the group in {topic} would alternate "
+    "between the two jobs",
+    advice="give each job its own group",
 )
 
 
@@ -103,17 +104,17 @@ def consumer_groups(model: Model) -> Iterator[Problem]:
 JOB_LISTENER = ProblemKind(
     "JOB_LISTENER",
     "this listener is for replication between brokers: it does not serve clients",
-    "use a listener for clients",
+    "use a listener for clients, such as CLIENT",
 )
 JOB_PROTOCOL = ProblemKind("JOB_PROTOCOL", "listener {listeners} requires {protocols}", "use {protocols}")
 JOB_MECHANISM = ProblemKind(
     "JOB_MECHANISM",
-    "listener {listeners} accepts {mechanisms}",
-    "use one of these mechanisms, or add it to sasl_mechanisms",
+    "listener {listeners} accepts only {mechanisms}",
+    "use one of these mechanisms, or add the mechanism of the job to sasl_mechanisms of the listener",
 )
 JOB_MECHANISM_NO_LOGIN = JOB_MECHANISM.variant(
     message="the job has no login, but listener {listeners} requires {mechanisms}",
-    advice="add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))",
+    advice="add a login: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))",
 )
 
 
@@ -165,7 +166,7 @@ JOB_MEMORY_LIMIT = ProblemKind(
     "JOB_MEMORY_LIMIT", "not a size that systemd accepts", "write it like 4G, 50% or infinity"
 )
 JOB_MEMORY_SMALL = ProblemKind(
-    "JOB_MEMORY_SMALL", "{driver} MiB, but Spark does not start with less than 450", "use at least 450m, such as 1g"
+    "JOB_MEMORY_SMALL", "{driver} MiB, but Spark does not start with less than 450 MiB", "use at least 450m, such as 1g"
 )
 JOB_MEMORY_SUM = ProblemKind(
     "JOB_MEMORY_SUM",
@@ -222,7 +223,7 @@ def _driver(spark: Any) -> int:
 
 JOB_MASTER = ProblemKind(
     "JOB_MASTER",
-    "a job runs in its unit, which no cluster of Spark can use",
+    "a job runs in its own systemd unit, not in a Spark cluster",
     "remove it, or use local[N], such as local[4]",
 )
 JOB_MASTER_ZERO = JOB_MASTER.variant(
@@ -232,11 +233,11 @@ JOB_MEMORY = ProblemKind(
     "JOB_MEMORY", "not a size that Spark accepts: the job would not start", "write it like 512m or 4g"
 )
 JOB_MEMORY_BYTES = JOB_MEMORY.variant(
-    message="without a unit the JVM reads it as bytes, and would not start",
+    message="the JVM reads a number without a unit as bytes, and would not start",
     advice="write {number}m for MiB, or use a size such as 4g",
 )
 JOB_MEMORY_LETTERS = JOB_MEMORY.variant(
-    message="Spark passes it to the JVM, which accepts a number with one letter: it would not start"
+    message="Spark passes this size to the JVM, which accepts only a number with one letter, and would not start"
 )
 JOB_MEMORY_LETTER = JOB_MEMORY_LETTERS.variant(advice="write {fitting}")
 JOB_SPARK_VALUE = ProblemKind(
@@ -275,12 +276,13 @@ def _spark_size(value: Any) -> int | None:
 
 JOB_MEMORY_MAX = ProblemKind(
     "JOB_MEMORY_MAX",
-    "the limit of the unit is {limit} MiB ({place}), and Python and the JVM need memory besides the heap",
-    "lower it, or raise {place}",
+    "not less than the limit of the unit, {limit} MiB ({place}): Python and the JVM need memory besides the heap",
+    "lower spark.driver.memory, or raise {place}",
 )
 JOB_MEMORY_MAX_ALL = JOB_MEMORY_MAX.variant(
-    message="every unit has this limit, Python and the JVM need memory besides the heap, and the heaps are: {drivers}",
-    advice="raise it, or lower spark.driver.memory of the jobs",
+    message="the limit of the unit of each job, but the heaps alone are {drivers}, and Python and the JVM need more "
+    "memory",
+    advice="raise spark_job_memory_max, or lower spark.driver.memory of the jobs",
 )
 
 
@@ -313,7 +315,8 @@ def _above_limit(node: SparkNode, place: str, jobs: Sequence[tuple[Job, Any, int
 
 JOB_SLOTS = ProblemKind(
     "JOB_SLOTS",
-    "{slots} slots for {partitions} partitions of {topics}: in real time each partition holds a slot permanently",
+    "{slots} task slots for {partitions} partitions of {topics}: with trigger: real-time, each partition occupies a "
+    "slot permanently",
     "use {partitions}, or trigger: micro-batch",
 )
 JOB_SLOTS_MASTER = JOB_SLOTS.variant(advice="use local[{partitions}], or trigger: micro-batch")
@@ -338,9 +341,9 @@ def slots(model: Model) -> Iterator[Problem]:
 
 JOB_STOP = ProblemKind(
     "JOB_STOP",
-    "a stop waits until the interval ends, but after {timeout} s (spark_job_stop_timeout) systemd kills the job, which "
-    "then writes the records since its last checkpoint again",
-    "lower it, or raise spark_job_stop_timeout",
+    "a job stops only at the end of an interval, but systemd kills it after {timeout} s (spark_job_stop_timeout): "
+    "the job then writes the records since its last checkpoint again",
+    "lower trigger_interval, or raise spark_job_stop_timeout",
     warning=True,
 )
 
@@ -385,18 +388,20 @@ def _slots(job: Job) -> tuple[str, int] | None:
 
 JOB_TWICE = ProblemKind(
     "JOB_TWICE",
-    "also runs on {host}: both hosts read each record, and the results are written twice",
-    "set standby: true on one of the two hosts, if it can read the job's state, or state: stopped",
+    "also runs on {host}: both hosts read each record, so the results are written twice",
+    "set standby: true on one of the two hosts (only if it can read the job's progress), or state: stopped",
     warning=True,
 )
 JOB_TWICE_WAITS = JOB_TWICE.variant(
-    message="also runs on {host}: both hosts read each record, and one waits for the other"
+    message="also runs on {host}: both hosts read each record, and one instance waits for the transactions of the other"
 )
 JOB_TWICE_SEVERAL = JOB_TWICE.variant(message="{host} and this host both run {writing}: the results are written twice")
-JOB_TWICE_SEVERAL_WAIT = JOB_TWICE.variant(message="{host} and this host both run {waiting}: one waits for the other")
+JOB_TWICE_SEVERAL_WAIT = JOB_TWICE.variant(
+    message="{host} and this host both run {waiting}: one instance waits for the transactions of the other"
+)
 JOB_TWICE_BOTH = JOB_TWICE.variant(
     message="{host} and this host both run {writing}, whose results are written twice, and {waiting}, of which one "
-    "waits for the other"
+    "instance waits for the other"
 )
 
 
@@ -454,8 +459,8 @@ def progress_groups(model: Model) -> Iterator[Problem]:
 
 JOB_STANDBY = ProblemKind(
     "JOB_STANDBY",
-    "not run by any host: every host of {jobs} is a standby",
-    "remove standby: true from one of them",
+    "no host runs {jobs}: every host with {jobs} is a standby",
+    "remove standby: true from one of these hosts",
     warning=True,
 )
 

@@ -73,11 +73,13 @@ def _split(text: str) -> Sequence[str]:
 
 HEAP_NOTATION = ProblemKind(
     "HEAP_NOTATION",
-    "the JVM accepts a number with one letter, and would not start",
+    "the JVM accepts only a number with one letter, and would not start",
     "write it like 512m or 6g",
 )
-HEAP_SMALL = ProblemKind("HEAP_SMALL", "too little to start", "use a size such as 512m or 6g")
-HEAP_SMALL_BYTES = HEAP_SMALL.variant(message="too little to start: a number without a unit is in bytes")
+HEAP_SMALL = ProblemKind("HEAP_SMALL", "too little: the process would not start", "use a size such as 512m or 6g")
+HEAP_SMALL_BYTES = HEAP_SMALL.variant(
+    message="too little, because a number without a unit is in bytes: the process would not start"
+)
 
 
 def heaps(model: Model) -> Iterator[Problem]:
@@ -96,8 +98,8 @@ def heaps(model: Model) -> Iterator[Problem]:
 
 BUFFERS_SMALL = ProblemKind(
     "BUFFERS_SMALL",
-    "sockets use it for their buffers: connections would fail without memory for them",
-    "remove it: the default is as much as the heap",
+    "connections would fail, because sockets need direct memory for their buffers",
+    "remove it (default: as much as the heap)",
 )
 
 
@@ -113,9 +115,11 @@ def buffers(model: Model) -> Iterator[Problem]:
 
 
 OPTION_HEAP = ProblemKind("OPTION_HEAP", "{input} sets the heap too", "remove it, and set {input}")
-OPTION_HEAP_SPARK = OPTION_HEAP.variant(message="Spark rejects the size of a heap in this setting")
-OPTION_CLASS_PATH = ProblemKind("OPTION_CLASS_PATH", "the class path of the unit overrides it completely", "remove it")
-OPTION_CLASS_PATH_INPUT = OPTION_CLASS_PATH.variant(advice="list the jars in {input}")
+OPTION_HEAP_SPARK = OPTION_HEAP.variant(message="Spark rejects a heap size in this setting")
+OPTION_CLASS_PATH = ProblemKind(
+    "OPTION_CLASS_PATH", "the class path of the unit overrides this option completely", "remove it"
+)
+OPTION_CLASS_PATH_INPUT = OPTION_CLASS_PATH.variant(advice="remove it, and list the jars in {input}")
 
 
 def flags(model: Model) -> Iterator[Problem]:
@@ -175,7 +179,7 @@ def _processes(machine: Machine) -> Iterator[tuple[str, dict[str, list[str]]]]:
 
 OPTION_IDLE = ProblemKind(
     "OPTION_IDLE",
-    "a flag of Use{collector}GC, without effect in a JVM with {running}",
+    "a flag of Use{collector}GC: it has no effect in a JVM with {running}",
     "remove it",
     warning=True,
 )
@@ -204,12 +208,12 @@ def heaps_of_jobs(model: Model) -> Iterator[Problem]:
 
 
 DEBUGGER_OPEN = ProblemKind(
-    "DEBUGGER_OPEN", "a debugger executes any code in the process, without a login", "remove it"
+    "DEBUGGER_OPEN", "a debugger that connects executes any code in the process, without a login", "remove it"
 )
 OPTION_SECRET = ProblemKind(
     "OPTION_SECRET",
-    "every user of the host can read it: units and command lines are not secret",
-    "use a file that contains it, or the inputs of the roles",
+    "every user of the host can read this secret: units and command lines are not secret",
+    "put the secret into a file, or use the variables of the role for passwords",
 )
 
 
@@ -235,7 +239,7 @@ JMX_OPEN = ProblemKind(
     "JMX requires no login: any host that connects can control the process",
     "remove {option}=false, or bind JMX to the loopback: -Dcom.sun.management.jmxremote.host=127.0.0.1",
 )
-JMX_OPEN_CLEAR = JMX_OPEN.variant(message="passwords of JMX are sent unencrypted")
+JMX_OPEN_CLEAR = JMX_OPEN.variant(message="JMX sends passwords unencrypted")
 
 
 def _jmx(machine: Machine, variable: str, words: list[str]) -> Iterator[Problem]:

@@ -52,13 +52,13 @@ MAPS, SWAP, OVERCOMMIT = "vm.max_map_count", "vm.swappiness", "vm.overcommit_mem
 
 SYSCTL_UNFIT = ProblemKind("SYSCTL_UNFIT", "unsuitable for Kafka", "set {recommended}", warning=True)
 SYSCTL_UNFIT_MAPS = SYSCTL_UNFIT.variant(
-    message="a broker maps two files of each segment, and stops if it cannot map more"
+    message="a broker maps two files of each segment into memory, and stops if it cannot map more"
 )
 SYSCTL_UNFIT_SWAP = SYSCTL_UNFIT.variant(
-    message="the kernel would swap the heap rather than reduce the page cache: pauses would end sessions"
+    message="the kernel would swap the heap rather than reduce the page cache: pauses would end sessions with ZooKeeper"
 )
 SYSCTL_UNFIT_OVERCOMMIT = SYSCTL_UNFIT.variant(
-    message="the kernel then allows no more than swap and {ratio}% of the memory, but a JVM reserves more than it uses",
+    message="the kernel would allow no more than swap and {ratio}% of the memory, but a JVM reserves more than it uses",
     advice="set 0, or remove it",
 )
 # For hosts of a function: the minimum of MAPS, the maximum of SWAP, and the kind of problem.
@@ -80,13 +80,13 @@ SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
 
-SYSCTL_VALUE = ProblemKind("SYSCTL_VALUE", "not a whole number from {least} to {most}", "correct it")
-SYSCTL_VALUE_LEAST = SYSCTL_VALUE.variant(message="not a whole number, or less than {least}")
+SYSCTL_VALUE = ProblemKind("SYSCTL_VALUE", "not a whole number from {least} to {most}", "set a number in this range")
+SYSCTL_VALUE_LEAST = SYSCTL_VALUE.variant(message="not a whole number of at least {least}", advice="set such a number")
 SYSCTL_VALUE_REMOVED = SYSCTL_VALUE.variant(
     message="Linux has no such setting since {release}, and setting it fails", advice="remove it"
 )
 SYSCTL_VALUE_NAME = SYSCTL_VALUE.variant(
-    message="not a name of a setting of the kernel", advice="use a name such as vm.swappiness"
+    message="not the name of a kernel setting", advice="use a name such as vm.swappiness"
 )
 SYSCTL_VALUE_NAME_TYPO = SYSCTL_VALUE_NAME.variant(advice="did you mean {near}?")
 SYSCTL_VALUE_TYPO = SYSCTL_VALUE.variant(message="the kernel has no such setting", advice="did you mean {near}?")
@@ -95,10 +95,10 @@ SYSCTL_VALUE_THREE = SYSCTL_VALUE.variant(
     advice="set all three, such as 4096 87380 16777216",
 )
 SYSCTL_VALUE_FORM = SYSCTL_VALUE.variant(
-    message="not a value of a setting of the kernel", advice="set a number or a text, or remove it"
+    message="not a value of a kernel setting", advice="set a number or a text, or remove it"
 )
 SYSCTL_VALUE_DIRTY_TWICE = SYSCTL_VALUE.variant(
-    message="{other} is set too, but the kernel uses only one of them: the one that is set last sets the other to 0",
+    message="{other} is set too, but the kernel uses only one of the two: setting one sets the other to 0",
     advice="keep one of the two",
 )
 SYSCTL_VALUE_DIRTY_RATIO = SYSCTL_VALUE.variant(
@@ -107,7 +107,7 @@ SYSCTL_VALUE_DIRTY_RATIO = SYSCTL_VALUE.variant(
 )
 SYSCTL_VALUE_NR_OPEN = SYSCTL_VALUE.variant(
     message="less than {input} ({limit}): systemd cannot start a service with a higher limit",
-    advice="remove it: the default is 1048576",
+    advice="remove it (default: 1048576)",
 )
 SYSCTL_VALUE_FILE_MAX = SYSCTL_VALUE.variant(
     message="the limit of the whole host is lower than {input} ({limit}) of one service",
@@ -215,8 +215,9 @@ def local_ports(model: Model) -> Iterator[Problem]:
 
 PORT_PASSING = ProblemKind(
     "PORT_PASSING",
-    "in the range of ports of outgoing connections ({first} to {last}): it may be in use when the service restarts",
-    "use a port below {first}, or add it to net.ipv4.ip_local_reserved_ports in base_sysctl",
+    "in the range of ports of outgoing connections ({first} to {last}): the port may be in use when the service "
+    "restarts",
+    "use a port below {first}, or add the port to net.ipv4.ip_local_reserved_ports in base_sysctl",
     warning=True,
 )
 
@@ -270,14 +271,14 @@ HOSTS_LINE = ProblemKind(
     "use names of letters, digits, - and dots, one entry for each name",
 )
 HOSTS_LINE_ADDRESS = HOSTS_LINE.variant(
-    message="not an address", advice="use an address such as 198.51.100.7, and put the names into names"
+    message="not an address", advice="use an address such as 198.51.100.7, and list the host's names in `names`"
 )
 HOSTS_LINE_NAMELESS = HOSTS_LINE.variant(
     message="an address without names", advice="list its names, such as [mirror.example.org]"
 )
 HOSTS_LINE_OWN = HOSTS_LINE.variant(
-    message="a host of the inventory, whose addresses are {addresses}",
-    advice="remove it: the role adds the hosts of the inventory",
+    message="this is a host of the inventory, with the addresses {addresses}",
+    advice="remove the name: the role adds the hosts of the inventory to /etc/hosts",
 )
 
 
@@ -323,10 +324,12 @@ def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[P
 
 
 FIREWALL_NOBODY = ProblemKind(
-    "FIREWALL_NOBODY", "no source: the rule applies to no host", "list addresses or subnets, or remove the rule"
+    "FIREWALL_NOBODY",
+    "no source: the rule applies to no host",
+    "list addresses or subnets in `from`, or remove the rule",
 )
 FIREWALL_NOBODY_BOTH = FIREWALL_NOBODY.variant(
-    message="one rule accepts it, and another rejects it", advice="keep one of the two rules"
+    message="one rule accepts this source at the port, and another rule rejects it", advice="keep one of the two rules"
 )
 
 

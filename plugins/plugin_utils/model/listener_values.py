@@ -33,7 +33,7 @@ CLEAR = ("PLAINTEXT", "SASL_PLAINTEXT")
 LISTENERS_NONE = ProblemKind(
     "LISTENERS_NONE",
     "no listener, so Kafka would not start",
-    "remove it to use the usual two, or declare at least one",
+    "remove it (default: CLIENT and REPLICATION), or declare at least one",
 )
 LISTENER_NAME = ProblemKind(
     "LISTENER_NAME",
@@ -42,13 +42,13 @@ LISTENER_NAME = ProblemKind(
 )
 LISTENER_CASE = ProblemKind(
     "LISTENER_CASE",
-    "Kafka treats it as the same name as {other}, and would not start",
-    "give each a name of its own",
+    "Kafka ignores case, so the name is the same as {other}, and Kafka would not start",
+    "rename one of the two listeners",
 )
 LISTENER_PORT = ProblemKind(
     "LISTENER_PORT",
     "listener {other} has the same port, and Kafka requires a different port for each listener, whatever the address",
-    "give it a port of its own",
+    "give one of the two listeners another port",
 )
 
 
@@ -103,7 +103,7 @@ def mechanisms(model: Model) -> Iterator[Problem]:
 
 LISTENER_IDLE = ProblemKind(
     "LISTENER_IDLE",
-    "does nothing: a listener with protocol {protocols} has no {feature}",
+    "has no effect: a listener with protocol {protocols} has no {feature}",
     "remove it, or set protocol of the listener to {required}",
 )
 
@@ -165,8 +165,8 @@ MECHANISM_UNKNOWN = ProblemKind("MECHANISM_UNKNOWN", "not a SASL mechanism of Ka
 MECHANISM_UNKNOWN_MEANT = MECHANISM_UNKNOWN.variant(advice="did you mean {near}?")
 MECHANISM_SETTINGS = ProblemKind(
     "MECHANISM_SETTINGS",
-    "it requires {settings}, and Kafka would not start without",
-    "set what is missing in kafka_config",
+    "this mechanism also requires {settings}, and Kafka would not start without",
+    "set the missing properties in kafka_config",
 )
 
 
@@ -199,13 +199,13 @@ def _jaas_file(broker: Broker) -> bool:
 
 BROKERS_LISTENER = ProblemKind(
     "BROKERS_LISTENER",
-    "it has protocol {protocol}, for which brokers have no login of their own: they would not start",
+    "this listener has protocol {protocol}, for which brokers have no login: they would not start",
     "set it to {other}",
 )
 LISTENER_BROKER_LOGIN = ProblemKind(
     "LISTENER_BROKER_LOGIN",
-    "brokers have no login of their own, and would not start",
-    "use SSL for it, where certificates are the login, or set {property} and its JAAS configuration",
+    "brokers use this listener, but have no SASL login, and would not start",
+    "set protocol: SSL, where certificates are the login, or set {property} and its JAAS configuration in kafka_config",
 )
 
 
@@ -250,7 +250,7 @@ ADVERTISED_LOCAL = ProblemKind(
 ADVERTISED_INVALID = ProblemKind(
     "ADVERTISED_INVALID",
     "neither an address nor a host name",
-    "set the host name or the address only; set another port in advertised_port",
+    "set only the host name or the address here, and another port in advertised_port",
 )
 
 
@@ -281,9 +281,9 @@ def shared(model: Model) -> set[tuple[str, int | None]]:
 
 ADVERTISED_SHARED = ProblemKind(
     "ADVERTISED_SHARED",
-    "other brokers advertise it too: a client that requests a partition of one broker would reach another broker, and "
-    "Kafka does not start a broker whose address and port another broker has",
-    "give each broker a name or a port of its own; one name for all is for bootstrap.servers of clients",
+    "other brokers advertise the same address and port: Kafka does not start a second broker with them, and a client "
+    "could reach the wrong broker",
+    "give each broker its own name or port (one name for all brokers is only for bootstrap.servers of clients)",
 )
 
 
@@ -301,7 +301,9 @@ def advertised_once(model: Model) -> Iterator[Problem]:
 
 
 ADDRESS_LOCAL = ProblemKind(
-    "ADDRESS_LOCAL", "no other host can reach this host at it", "set the address of its network interface"
+    "ADDRESS_LOCAL",
+    "no other host can reach this host at this address",
+    "set the address of the host's network interface",
 )
 
 

@@ -34,7 +34,7 @@ VAULT_EMPTY = ProblemKind(
 VAULT_NUMBER = ProblemKind(
     "VAULT_NUMBER",
     "not a text: YAML reads it as a number, a date or a boolean, which may differ from what is written",
-    "put it in quotes",
+    "put the value in quotes",
 )
 
 
@@ -82,15 +82,15 @@ SUPER_USER_INVALID_TYPE = SUPER_USER_INVALID.variant(
 )
 SUPER_USER_EVERYBODY = ProblemKind(
     "SUPER_USER_EVERYBODY",
-    "looks like all users, but Kafka compares the whole text",
-    "name the principals of the brokers and the admin",
+    "does not match all users: Kafka compares the whole text",
+    "name the principals of the brokers and the admin, as [User:kafka-broker, User:admin]",
 )
 SUPER_USER_EVERYBODY_ANONYMOUS = SUPER_USER_EVERYBODY.variant(
     message="every client that does not log in would have all permissions"
 )
 USER_RESERVED = ProblemKind(
     "USER_RESERVED",
-    "a name that the project gives to a super user with a certificate",
+    "the name of a super user of this project, which logs in with a certificate",
     "use another name for the user",
 )
 SUPER_USER_APPLICATION = ProblemKind(
@@ -99,7 +99,8 @@ SUPER_USER_APPLICATION = ProblemKind(
     "remove it and write ACLs, or name a separate user as super user",
 )
 SUPER_USER_APPLICATION_ACLS = SUPER_USER_APPLICATION.variant(
-    message="ACLs restrict it, but a super user has all permissions", advice="remove it, or remove its ACLs"
+    message="ACLs are declared for this user, but a super user has all permissions",
+    advice="remove the user here, or remove its ACLs",
 )
 
 
@@ -130,11 +131,11 @@ def admins(model: Model) -> Iterator[Problem]:
 
 PASSWORD_GUESSABLE = ProblemKind(
     "PASSWORD_GUESSABLE",
-    "the password is derived from the name, and among the first that an attacker tries",
-    "use a random one, as from openssl rand -base64 24",
+    "the password is derived from the name: an attacker tries such passwords first",
+    "use a random password, as from `openssl rand -base64 24`",
 )
 PASSWORD_GUESSABLE_SHORT = PASSWORD_GUESSABLE.variant(
-    message="the password has fewer than {shortest} characters, which a program tries in a day"
+    message="the password has fewer than {shortest} characters: a program tries all such passwords in a day"
 )
 PASSWORD_SHARED = ProblemKind(
     "PASSWORD_SHARED",
@@ -170,8 +171,8 @@ def _is_guessable(name: str, password: str) -> bool:
 
 USER_LOGIN = ProblemKind(
     "USER_LOGIN",
-    "this listener checks no passwords, so a wrong password of {users} would go unnoticed",
-    "use a SASL listener, or set verify: generation for each user",
+    "runs check passwords through this listener, which has no SASL: a wrong password of {users} would go unnoticed",
+    "set kafka_client to a listener with SASL, or set verify: generation for each user",
 )
 
 

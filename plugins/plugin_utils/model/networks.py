@@ -21,8 +21,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-ADDRESS_MISSING = ProblemKind("ADDRESS_MISSING", "no address in the {network} network", "set it on the host's line")
-ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared as {places}", "give each its own")
+ADDRESS_MISSING = ProblemKind(
+    "ADDRESS_MISSING",
+    "the host has no address in the {network} network",
+    "set it on the host's line in hosts.yml, as 198.51.100.7",
+)
+ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared twice, as {places}", "set a different address in each")
 ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, as 198.51.100.7")
 ADDRESS_RESERVED = ProblemKind(
     "ADDRESS_RESERVED", "the network or broadcast address of {network}", "give the host an address of its own"
@@ -64,17 +68,17 @@ def _address(machine: Machine, network: str, value: Any) -> Iterator[Problem]:
 NETWORKS_SWAPPED = ProblemKind(
     "NETWORKS_SWAPPED",
     "each address is in the subnet of the other network",
-    "exchange client_network and replication_network",
+    "exchange the values of client_network and replication_network",
 )
-NETWORKS_SWAPPED_ADDRESSES = NETWORKS_SWAPPED.variant(advice="exchange the two addresses")
+NETWORKS_SWAPPED_ADDRESSES = NETWORKS_SWAPPED.variant(advice="exchange client_address and replication_address")
 NETWORK_ELSEWHERE = ProblemKind(
-    "NETWORK_ELSEWHERE", "no {name} of these hosts is inside", "correct it, or their addresses"
+    "NETWORK_ELSEWHERE", "no {name} of these hosts is in this subnet", "correct the subnet, or the addresses"
 )
 NETWORK_ELSEWHERE_MOST = NETWORK_ELSEWHERE.variant(
-    message="{outside} of {total} {name} are outside, for example {example}"
+    message="{name} of {outside} of {total} hosts is outside this subnet, for example {example}"
 )
 NETWORK_ELSEWHERE_SMALL = NETWORK_ELSEWHERE.variant(
-    message="too small: {outside} of {total} {name} are outside, for example {example}", advice="use {wider}"
+    message="too small: {name} of {outside} of {total} hosts is outside, for example {example}", advice="use {wider}"
 )
 ADDRESS_OUTSIDE = ProblemKind(
     "ADDRESS_OUTSIDE",
@@ -154,7 +158,7 @@ def _swapped(machine: Machine) -> bool:
 
 ADDRESS_VERSION = ProblemKind(
     "ADDRESS_VERSION",
-    "an IPv6 address: the brackets that Kafka and ZooKeeper require around it are not written",
+    "an IPv6 address: Kafka and ZooKeeper require brackets around it, which the roles do not write",
     "give the hosts IPv4 addresses",
 )
 
@@ -212,7 +216,7 @@ def subnets(model: Model) -> Iterator[Problem]:
 
 
 LISTENER_DUPLICATE = ProblemKind("LISTENER_DUPLICATE", "two listeners of that name", "give each a name of its own")
-LISTENER_UNKNOWN = ProblemKind("LISTENER_UNKNOWN", "kafka_listeners has only {names}", "name one of them")
+LISTENER_UNKNOWN = ProblemKind("LISTENER_UNKNOWN", "kafka_listeners has only {names}", "set one of these names")
 
 
 def listeners(model: Model) -> Iterator[Problem]:
@@ -234,7 +238,7 @@ def listeners(model: Model) -> Iterator[Problem]:
 LISTENER_ADVERTISED = ProblemKind(
     "LISTENER_ADVERTISED",
     "the broker would advertise this address, at which no client can connect",
-    "bind the host's address, or set advertised_address",
+    "set address to an address of the host, or set advertised_address",
 )
 LISTENER_ADDRESS = ProblemKind(
     "LISTENER_ADDRESS",
@@ -242,11 +246,12 @@ LISTENER_ADDRESS = ProblemKind(
     "use client_address or replication_address",
 )
 PORT_RANGE_ADVERTISED = PORT_RANGE.variant(
-    message="the broker would advertise this port, which is outside 1 to 65535", advice="correct it, or remove it"
+    message="the broker would advertise this port, which is outside 1 to 65535",
+    advice="set a port from 1 to 65535, or remove it",
 )
 LISTENER_PLAINTEXT = ProblemKind(
     "LISTENER_PLAINTEXT",
-    "everything on this listener can be read on the network, and this is production",
+    "the traffic of this listener is not encrypted, in production (site_environment)",
     "use SSL or SASL_SSL",
 )
 
@@ -266,8 +271,8 @@ def _listener(broker: Broker, item: Listener) -> Iterator[Problem]:
 
 LISTENER_NETWORK = ProblemKind(
     "LISTENER_NETWORK",
-    "brokers would copy their data over the client network",
-    "bind that listener to replication_address",
+    "brokers would replicate over the client network",
+    "set address of this listener to replication_address",
     warning=True,
 )
 

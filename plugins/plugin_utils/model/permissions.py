@@ -79,13 +79,13 @@ JOB_ACL = ProblemKind(
     "grant it to User:{user} in kafka_users, or stop the job",
 )
 JOB_ACL_GRANT_LITERAL = JOB_ACL.variant(
-    message="matches only the group {name}, but the groups of job {jobs} only start with it: reads would be denied",
+    message="matches only the group {name}, but the groups of job {jobs} begin with this name: reads would be denied",
     advice="write {name}*",
 )
 JOB_ACL_LITERAL = JOB_ACL_GRANT_LITERAL.variant(advice="add pattern: prefixed")
 JOB_ACL_OTHER_USER = JOB_ACL.variant(
-    message="the job logs in as {user}, but {other_user} has the permissions it needs ({missing})",
-    advice="log in as {other_user}, as by kafka_login('{other_user}')",
+    message="the job logs in as {user}, but {other_user} has the permissions that the job needs ({missing})",
+    advice="log in as {other_user}: kafka_login('{other_user}')",
 )
 ACL_JOB_DENIED = ProblemKind(
     "ACL_JOB_DENIED",

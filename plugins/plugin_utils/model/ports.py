@@ -98,7 +98,7 @@ def _of_zookeeper(config: Mapping[Any, Any]) -> Iterator[Port]:
 
 
 PORT_CLASH = ProblemKind("PORT_CLASH", "used by {first} and by {second}", "give one of them another port")
-PORT_RANGE = ProblemKind("PORT_RANGE", "{what} has a port outside 1 to 65535", "correct it")
+PORT_RANGE = ProblemKind("PORT_RANGE", "{what} has a port outside 1 to 65535", "set a port from 1 to 65535")
 
 
 def taken(model: Model) -> Iterator[Problem]:
@@ -126,7 +126,7 @@ def taken(model: Model) -> Iterator[Problem]:
 PORT_PRIVILEGED = ProblemKind(
     "PORT_PRIVILEGED",
     "{what}: only root may open ports below {unprivileged}, and the service does not run as root",
-    "use a higher port, or set {capabilities} in {product}_unit_overrides",
+    "use a higher port, or set {capabilities} in {product}_unit_overrides to CAP_NET_BIND_SERVICE",
 )
 
 

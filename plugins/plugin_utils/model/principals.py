@@ -102,7 +102,7 @@ def _missing_group(rule: str) -> tuple[ProblemKind, str] | None:
 
 PRINCIPAL_ANYBODY = ProblemKind(
     "PRINCIPAL_ANYBODY",
-    "{subject} becomes {principal}, a super user that may do everything",
+    "a certificate with {subject} becomes {principal}, a super user that may do everything",
     "make the pattern require the OU of the brokers, as CN=[^,]+,OU=brokers,O=...",
 )
 
@@ -178,7 +178,7 @@ def _principal(rules: tuple[str, ...], subject: str) -> str | None:
 
 PRINCIPAL_NOT_SUPER = ProblemKind(
     "PRINCIPAL_NOT_SUPER",
-    "does not contain {principal}, the principal of all brokers: they would not replicate from one another",
+    "does not contain {principal}, the principal of all brokers: brokers would not replicate from one another",
     "add {principal}",
 )
 PRINCIPAL_NOT_SUPER_MAPPED = PRINCIPAL_NOT_SUPER.variant(
@@ -234,17 +234,18 @@ def _not_super(broker: Broker, item: Listener) -> Iterator[Problem]:
 ZOOKEEPER_CONNECT_PLAIN = ProblemKind(
     "ZOOKEEPER_CONNECT_PLAIN",
     "port {port} is not encrypted, and kafka_zookeeper_keystore enables TLS: the broker could not connect",
-    "name zookeeper_secure_client_port, or set kafka_zookeeper_keystore to ''",
+    "use zookeeper_secure_client_port of the servers, or set kafka_zookeeper_keystore to ''",
 )
 ZOOKEEPER_CONNECT_SECURE = ProblemKind(
     "ZOOKEEPER_CONNECT_SECURE",
     "port {port} requires TLS and a certificate, and kafka_zookeeper_keystore is empty",
-    "set kafka_zookeeper_keystore, or name zookeeper_client_port",
+    "set kafka_zookeeper_keystore, or use zookeeper_client_port of the servers",
 )
 ZOOKEEPER_ACL_OWNER = ProblemKind(
     "ZOOKEEPER_ACL_OWNER",
-    "a znode's owner is identified by its certificate, and kafka_zookeeper_keystore is empty: the broker cannot start",
-    "set kafka_zookeeper_keystore, which sets this as well",
+    "the certificate of a broker identifies the owner of znodes, but kafka_zookeeper_keystore is empty: the broker "
+    "cannot start",
+    "remove it, and set kafka_zookeeper_keystore, which also sets zookeeper.set.acl",
 )
 
 

@@ -86,7 +86,7 @@ ZOOKEEPER_PROPERTY = PropertyKinds(
     ProblemKind("ZOOKEEPER_PROPERTY_VALUE", "{reason}", "{advice}"),
 )
 PROPERTY_TWICE = ProblemKind(
-    "PROPERTY_TWICE", "{owner} already sets it, to another value", "remove it, and set {owner}"
+    "PROPERTY_TWICE", "{owner} already sets this property, to another value", "remove it here, and set {owner}"
 )
 
 
@@ -117,8 +117,8 @@ def kafka(model: Model) -> Iterator[Problem]:
 
 CONFIG_REPLACED = ProblemKind(
     "CONFIG_REPLACED",
-    "replaces that of the other brokers, and does not set {missing}",
-    "set what differs in kafka_config_overrides",
+    "replaces the kafka_config of the other brokers, and does not set {missing}",
+    "set only what differs, in kafka_config_overrides",
 )
 
 
@@ -153,12 +153,12 @@ def zookeeper(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_MULTIADDRESS = ProblemKind(
     "ZOOKEEPER_MULTIADDRESS",
-    "with this key alone the server does not start: it requires a flag of the JVM",
-    "set several addresses in zookeeper_servers: the role then sets the flag",
+    "with this key alone the server does not start, because a JVM flag is also required",
+    "remove it, and set several addresses of a server in zookeeper_servers: the role then sets the flag",
 )
 ZOOKEEPER_RECONFIG = ProblemKind(
     "ZOOKEEPER_RECONFIG",
-    "ZooKeeper would rewrite its own configuration, and the inventory declares the ensemble",
+    "ZooKeeper would rewrite its configuration file, which the role writes from the inventory",
     "remove it",
 )
 
@@ -247,10 +247,14 @@ def _synonyms(broker: Broker) -> Iterator[Problem]:
             yield broker.report(PROPERTY_SYNONYM, variable, value, others=others, first=given[0])
 
 
-PROPERTY_ORDER = ProblemKind("PROPERTY_ORDER", "more than {other} ({limit}), so Kafka would not start", "correct it")
-PROPERTY_ORDER_LESS = PROPERTY_ORDER.variant(message="less than {other} ({limit}), so Kafka would not start")
-BOTH_SET = {"advice": "correct one of the two"}
-SECONDS = {"advice": "write {number}000 if this is in seconds"}
+PROPERTY_ORDER = ProblemKind(
+    "PROPERTY_ORDER", "more than {other} ({limit}), so Kafka would not start", "set at most {limit}, or raise {other}"
+)
+PROPERTY_ORDER_LESS = PROPERTY_ORDER.variant(
+    message="less than {other} ({limit}), so Kafka would not start", advice="set at least {limit}, or lower {other}"
+)
+BOTH_SET = {"advice": "correct this property or {other}"}
+SECONDS = {"advice": "write {number}000 if you mean seconds: the unit is milliseconds"}
 
 
 def _order(broker: Broker) -> Iterator[Problem]:
@@ -282,7 +286,7 @@ def _order(broker: Broker) -> Iterator[Problem]:
 AUTHORIZER_SUPER_USERS = ProblemKind(
     "AUTHORIZER_SUPER_USERS",
     "without super.users the brokers themselves are denied, and the cluster does not start",
-    "set super.users to the brokers' and the admin's principals",
+    "set kafka_super_users to the principals of the brokers and the admin, as [User:kafka-broker, User:admin]",
 )
 
 
@@ -303,7 +307,7 @@ KAFKA_MIGRATION = ProblemKind(
 KAFKA_PROTOCOL = ProblemKind(
     "KAFKA_PROTOCOL",
     "later than kafka_version {version}, so Kafka would not start with ZooKeeper",
-    "remove it, or set the version from which the brokers are upgraded",
+    'remove it, or set the version from which the brokers are upgraded, as "3.8"',
 )
 
 

@@ -19,8 +19,8 @@ SCOPES = ("topics", "acls", "users", "quotas")
 
 PRUNE_LIMIT = ProblemKind(
     "PRUNE_LIMIT",
-    "there is no limit: an incomplete list of declarations would delete everything else",
-    "set the largest number of deletions, as 20",
+    "without a limit, a run with an incomplete inventory could delete everything that matches and is not declared",
+    "set the largest number of deletions in one run, as 20",
 )
 PRUNE_SCOPE = ProblemKind(
     "PRUNE_SCOPE",
@@ -29,10 +29,11 @@ PRUNE_SCOPE = ProblemKind(
 )
 PRUNE_SCOPE_ALL = PRUNE_SCOPE.variant(message="matches everything")
 PRUNE_SCOPE_NONE = PRUNE_SCOPE.variant(
-    message="nothing may be deleted", advice="name something in {scopes}, or remove kafka_prune"
+    message="no pattern is set, so nothing would be deleted", advice="set patterns in {scopes}, or remove kafka_prune"
 )
 PRUNE_SCOPE_TOPICS = PRUNE_SCOPE.variant(
-    message="kafka_topics declares no topics, so all of these would be deleted", advice="declare topics, or remove it"
+    message="kafka_topics declares no topics, so all matching topics would be deleted",
+    advice="declare topics, or remove it",
 )
 PRUNE_SCOPE_PRINCIPAL = PRUNE_SCOPE.variant(
     message="Kafka knows users only, and compares the whole text", advice="write it as User:{user}"
@@ -43,14 +44,14 @@ PRUNE_SCOPE_USER = PRUNE_SCOPE.variant(
 PRUNE_PROTECTED = ProblemKind(
     "PRUNE_PROTECTED",
     "matches {principal}, a super user, which is never deleted",
-    "use a longer prefix that does not match it",
+    "use a longer prefix that does not match this user",
 )
 PRUNE_PROTECTED_INTERNAL = PRUNE_PROTECTED.variant(
-    message="topics of Kafka and of products, which are never deleted", advice="remove it"
+    message="matches topics of Kafka and of products, which are never deleted", advice="remove it"
 )
 PRUNE_PROTECTED_APPLICATION = PRUNE_PROTECTED.variant(
     message="matches {topics}: the inventory does not declare them, so every run would delete them",
-    advice="write more of the names, or declare those to keep (manage: false)",
+    advice="use a longer prefix, or declare the topics to keep (manage: false)",
 )
 
 

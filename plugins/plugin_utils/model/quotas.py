@@ -14,11 +14,11 @@ SHARE = "request_percentage"
 
 QUOTA_ENTITY = ProblemKind(
     "QUOTA_ENTITY",
-    "the quota has neither a user nor a client",
-    f"name one, or {DEFAULT} for all that have no quota of their own",
+    "the quota has neither user nor client_id",
+    f"set one of the two to a name, or to {DEFAULT} for all that have no quota of their own",
 )
 QUOTA_DUPLICATE = ProblemKind("QUOTA_DUPLICATE", "declared twice", "keep one of the two")
-QUOTA_EMPTY = ProblemKind("QUOTA_EMPTY", "the quota has no limit", "set one of {limits}, or state: absent")
+QUOTA_EMPTY = ProblemKind("QUOTA_EMPTY", "the quota has no limit", "set at least one of {limits}, or state: absent")
 QUOTA_VALUE = ProblemKind("QUOTA_VALUE", "not a number above 0", "write a number above 0")
 QUOTA_VALUE_RATE = QUOTA_VALUE.variant(advice="write a number above 0, or a size as 20MiB")
 QUOTA_VALUE_SMALL = QUOTA_VALUE.variant(

@@ -13,24 +13,32 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 PORTS = 65535
-NUMBER_RANGE = ProblemKind("NUMBER_RANGE", "not from {least} to {most}", "use {least} at least")
-TOO_HIGH = {"advice": "use {most} at most"}
-FILES = NUMBER_RANGE.variant(message="every connection and every data file uses one: the service would run out of them")
+NUMBER_RANGE = ProblemKind("NUMBER_RANGE", "not from {least} to {most}", "use at least {least}")
+TOO_HIGH = {"advice": "use at most {most}"}
+FILES = NUMBER_RANGE.variant(
+    message="each connection and each data file needs an open file: the service would run out of them"
+)
 # By input: least, most, and what is reported of another number. Other rules check ports of listeners, ids, and
 # timeouts of services (TIMEOUT_NONE).
 RANGES: dict[str, tuple[int, int | None, ProblemKind]] = {
-    "ansible_port": (1, PORTS, NUMBER_RANGE.variant(message="no connection could be made")),
-    "check_certificate_days": (0, None, NUMBER_RANGE.variant(message="an expired certificate would pass")),
-    "expected_bytes_per_second": (1, None, NUMBER_RANGE.variant(message="disks cannot be compared with it")),
+    "ansible_port": (1, PORTS, NUMBER_RANGE.variant(message="no port: Ansible could not connect")),
+    "check_certificate_days": (0, None, NUMBER_RANGE.variant(message="check.yml would accept an expired certificate")),
+    "expected_bytes_per_second": (
+        1,
+        None,
+        NUMBER_RANGE.variant(message="the required disk space cannot be computed from it"),
+    ),
     "kafka_limit_nofile": (4096, None, FILES),
     "kafka_min_insync_replicas": (1, None, NUMBER_RANGE.variant(message="Kafka would not start with it")),
     "kafka_replication_factor": (1, None, NUMBER_RANGE.variant(message="no topic could be created")),
     "kafka_restart_margin": (
         0,
         None,
-        NUMBER_RANGE.variant(message="restarts would wait for less than min.insync.replicas, and stop writes"),
+        NUMBER_RANGE.variant(
+            message="restarts would wait for fewer in-sync replicas than writes require, and writes would stop"
+        ),
     ),
-    "kafka_unregistered_timeout": (0, None, NUMBER_RANGE.variant(message="not a duration")),
+    "kafka_unregistered_timeout": (0, None, NUMBER_RANGE.variant(message="a duration cannot be negative")),
     "kafka_write_timeout": (1, None, NUMBER_RANGE.variant(message="no write could complete in that time")),
     "pki_renew_days": (1, None, NUMBER_RANGE.variant(message="certificates would expire before their renewal")),
     "spark_job_limit_nofile": (1024, None, FILES),
@@ -73,7 +81,7 @@ def numbers(model: Model) -> Iterator[Problem]:
 CERTIFICATE_CHECK = ProblemKind(
     "CERTIFICATE_CHECK",
     "more than pki_renew_days ({renewed}): check.yml would fail for certificates that no run renews yet",
-    "lower it, or raise pki_renew_days",
+    "set at most {renewed}, or raise pki_renew_days",
 )
 
 
@@ -90,8 +98,9 @@ def certificate_days(model: Model) -> Iterator[Problem]:
 
 CLUSTER_ID = ProblemKind(
     "CLUSTER_ID",
-    "not the id of a cluster, which has 22 letters, digits, _ and -: no write would ever be made",
-    "take it from cluster.id in meta.properties of a broker, or remove it",
+    "not a cluster id, which has 22 letters, digits, _ and -: no cluster has such an id, so every change would be "
+    "rejected",
+    "copy cluster.id from meta.properties of a broker, or remove it",
 )
 
 
@@ -103,7 +112,7 @@ def cluster_id(model: Model) -> Iterator[Problem]:
             yield broker.report(CLUSTER_ID, "kafka_cluster_id", declared)
 
 
-VALUE_TWICE = ProblemKind("VALUE_TWICE", "there twice, and counts once", "remove one, or correct it")
+VALUE_TWICE = ProblemKind("VALUE_TWICE", "listed twice, but counts once", "remove one of the two, or correct one")
 
 
 def once(model: Model) -> Iterator[Problem]:

@@ -155,21 +155,21 @@ def _sufficient_factor(model: Model, factor: int) -> int:
 
 INTERNAL_TOPICS_DIFFER = ProblemKind(
     "INTERNAL_TOPICS_DIFFER",
-    "an internal topic has {number}, but {reference} is {expected}",
-    "remove {name}, which the role sets",
+    "{name} is {number}, but {reference} is {expected}",
+    "remove {name}: the role sets it",
 )
 INTERNAL_TOPICS_DIFFER_NEVER = INTERNAL_TOPICS_DIFFER.variant(
     message=f"{INTERNAL_TOPICS_DIFFER.message}: {{in_sync}} replicas have to be in sync, so no transaction would begin "
     "or end"
 )
 INTERNAL_TOPICS_DIFFER_DOWN = INTERNAL_TOPICS_DIFFER.variant(
-    message=f"{INTERNAL_TOPICS_DIFFER_NEVER.message} while one of their brokers is down"
+    message=f"{INTERNAL_TOPICS_DIFFER_NEVER.message} while one broker with a replica is down"
 )
 INTERNAL_TOPICS_DIFFER_OFFSETS = INTERNAL_TOPICS_DIFFER.variant(
-    message=f"{INTERNAL_TOPICS_DIFFER.message}: offsets of groups are lost before records"
+    message=f"{INTERNAL_TOPICS_DIFFER.message}: a failure that loses no records could lose offsets of consumer groups"
 )
 INTERNAL_TOPICS_DIFFER_TRANSACTIONS = INTERNAL_TOPICS_DIFFER.variant(
-    message=f"{INTERNAL_TOPICS_DIFFER.message}: transactions are lost before records"
+    message=f"{INTERNAL_TOPICS_DIFFER.message}: a failure that loses no records could lose transactions"
 )
 
 
@@ -210,8 +210,8 @@ def _internal_topic_kind(name: str, value: int, expected: int, in_sync: int | No
 
 UNCLEAN_ELECTION = ProblemKind(
     "UNCLEAN_ELECTION",
-    "a replica that lags may become leader, and acknowledged records are lost",
-    "remove it; run an unclean election by hand, for one partition",
+    "a replica that is not in sync may become leader, and acknowledged records are lost",
+    "remove it (default: false). If you must, run an unclean election by hand, for one partition",
 )
 
 
@@ -240,7 +240,7 @@ FACTORS_THAT_SURVIVE = "use {factors} replicas"
 BALANCE = "use the same number of brokers in each datacenter"
 MIN_ISR_TOO_LOW = ProblemKind(
     "MIN_ISR_TOO_LOW",
-    "up to {most} of {replicas} replicas are in one datacenter, so losing it can lose acknowledged records",
+    "up to {most} of {replicas} replicas are in one datacenter, so its loss can lose acknowledged records",
     "use {correct} with a replication factor of {needed}, or declare promise: available",
 )
 MIN_ISR_TOO_LOW_ACCEPTED = MIN_ISR_TOO_LOW.variant(
@@ -250,7 +250,7 @@ MIN_ISR_TOO_LOW_FACTOR = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=F
 MIN_ISR_TOO_LOW_BALANCE = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=BALANCE)
 MIN_ISR_STOPS = ProblemKind(
     "MIN_ISR_STOPS",
-    "without a datacenter {left} of {replicas} replicas remain, and writes stop, but the layout requires them to "
+    "if a datacenter is lost, {left} of {replicas} replicas remain, and writes stop, but the layout requires them to "
     "continue",
     "use {left}",
 )
@@ -325,13 +325,14 @@ def writes_continue(model: Model) -> bool:
 
 PROMISE_UNKEPT = ProblemKind(
     "PROMISE_UNKEPT",
-    "without a datacenter {left} of {replicas} replicas remain, and {setting} is {least}: writes stop until an "
+    "if a datacenter is lost, {left} of {replicas} replicas remain, and {setting} is {least}: writes stop until an "
     "operator acts",
-    "set {setting} to {left}, which gives up zero loss, or remove promise",
+    "set {setting} to {left}, which gives up zero loss, or remove promise (default: zero_loss)",
 )
 PROMISE_UNKEPT_ZOOKEEPER = PROMISE_UNKEPT.variant(
-    message="without either datacenter ZooKeeper stops, and writes stop with it until an operator acts",
-    advice="remove promise: with stretch2 no acknowledged record is lost; a witness (stretch2_5) keeps the promise",
+    message="if either datacenter is lost, ZooKeeper stops, and writes stop until an operator acts",
+    advice="remove promise (with stretch2 no acknowledged record is lost), or add a witness (layout: stretch2_5), "
+    "which keeps the promise",
 )
 
 
@@ -360,13 +361,13 @@ def promise(model: Model) -> Iterator[Problem]:
 
 BROKERS_DIFFER = ProblemKind(
     "BROKERS_DIFFER",
-    "the other brokers have {others}, but this setting belongs to the cluster",
-    "set it once, for all brokers",
+    "the other brokers have {others}, but all brokers of a cluster must have one value",
+    "set one value for all brokers",
 )
 BROKERS_DIFFER_LONG = BROKERS_DIFFER.variant(
-    message="the other brokers have another value, but this setting belongs to the cluster"
+    message="the other brokers have another value, but all brokers of a cluster must have one value"
 )
-BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="upgrade one broker after another")
+BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="continue the upgrade until all brokers have one version")
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
@@ -387,7 +388,7 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
 PROPERTY_APART = ProblemKind(
     "PROPERTY_APART",
     "the other brokers have {others}: each leader applies its own value, so the effect changes with the leader",
-    "set it once, for all brokers, or for topics",
+    "set one value for all brokers, or set it for topics",
     warning=True,
 )
 

@@ -74,8 +74,8 @@ RISK_UNKNOWN = ProblemKind("RISK_UNKNOWN", "no risk that can be accepted has thi
 RISK_UNKNOWN_MEANT = RISK_UNKNOWN.variant(advice="did you mean {near}?")
 RISK_IDLE = ProblemKind(
     "RISK_IDLE",
-    "nothing here has this risk any more, and the next setting with it would be accepted without notice",
-    "remove it",
+    "no setting has this risk any more, and a later setting with this risk would be accepted without an error",
+    "remove the code",
     warning=True,
 )
 

@@ -19,11 +19,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
 # As in functions/all.yml and roles/pki/README.md.
 CLIENTS, OF_CLIENTS = "clients", re.compile(r"(^|[,+])\s*OU=clients\s*([,+]|$)")
-PROVIDED = "let the role pki install it ({list}), or install it yourself"
+PROVIDED = "add an entry to {list}, so that the role pki installs the file, or install the file yourself"
 
 
 SECURITY_PLAINTEXT = ProblemKind(
-    "SECURITY_PLAINTEXT", "no TLS and no logins, and this is production", "set it to secure, or remove it"
+    "SECURITY_PLAINTEXT",
+    "no TLS and no logins, in production (site_environment)",
+    "set it to secure, or remove it (default: secure)",
 )
 
 
@@ -58,15 +60,16 @@ def stores(model: Model) -> Iterator[Problem]:
 
 
 KEYSTORE_FORM = ProblemKind(
-    "KEYSTORE_FORM", "{path} is {form}, and cannot be opened without a password", "set it, from a vaulted file"
+    "KEYSTORE_FORM", "{path} is {form}, and cannot be opened without a password", "set the password, in a vaulted file"
 )
 KEYSTORE_FORM_CLIENT = KEYSTORE_FORM.variant(
-    message="not PEM by its name, and the role configures PEM for the broker's client of ZooKeeper",
-    advice="name a PEM file",
+    message="by its name not a PEM file, but the broker's client of ZooKeeper is configured for PEM",
+    advice="set the path of a PEM file",
 )
 KEYSTORE_FORM_FENCING = KEYSTORE_FORM.variant(
-    message="not PEM, the only form that kafka_fencing reads: it would do nothing, and report that only in the journal",
-    advice="name a PEM file, or remove kafka_fencing",
+    message="not PEM, the only form that kafka_fencing reads: fencing would do nothing, and report that only in the "
+    "journal",
+    advice="set the path of a PEM file, or remove kafka_fencing",
 )
 
 
@@ -130,13 +133,13 @@ def _closed(machine: Machine, variable: str, path: str, declared: Any) -> Iterat
 
 KEYSTORE_UNKNOWN = ProblemKind(
     "KEYSTORE_UNKNOWN",
-    "no entry of {entries} has this path, and no {service} starts without this file",
+    "no entry of {entries} has this path, but no {service} starts without this file",
     PROVIDED,
     warning=True,
 )
 TRUSTSTORE_UNKNOWN = ProblemKind(
     "TRUSTSTORE_UNKNOWN",
-    "no entry of {entries} has this path, and no {service} starts without this file",
+    "no entry of {entries} has this path, but no {service} starts without this file",
     PROVIDED,
     warning=True,
 )
@@ -159,14 +162,16 @@ def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str])
 
 
 AUTHORITY_NONE = ProblemKind(
-    "AUTHORITY_NONE", "no CA, and every certificate requires one", "remove it (the default makes two)"
+    "AUTHORITY_NONE",
+    "no CA is declared, but every certificate requires one",
+    "remove it (default: the CAs infra and clients)",
 )
 AUTHORITY_NONE_TRUSTED = AUTHORITY_NONE.variant(
-    message="no CA is trusted, so that hosts would reject each other", advice="remove it (default: [infra_authority])"
+    message="no CA is trusted, so hosts would reject each other", advice="remove it (default: [infra_authority])"
 )
 AUTHORITY_NONE_SIGNING = AUTHORITY_NONE.variant(
-    message="without {signing}, which signs: hosts would reject each other",
-    advice="write [{signing}]; or add {signing} to it, if these sign for no clients",
+    message="does not contain {signing}, the CA that signs (infra_authority): hosts would reject each other",
+    advice="write [{signing}], or add {signing} to the list if the other CAs sign no certificates of clients",
 )
 AUTHORITY_UNKNOWN = ProblemKind(
     "AUTHORITY_UNKNOWN",
@@ -175,9 +180,9 @@ AUTHORITY_UNKNOWN = ProblemKind(
 )
 CLIENTS_TRUSTED = ProblemKind(
     "CLIENTS_TRUSTED",
-    "{name} signs for clients: with their certificates they can read most of ZooKeeper, and connect to listeners that "
-    "are only for brokers and servers",
-    "remove {name}: a listener for clients has a truststore of its own (site_truststores)",
+    "the CA {name} signs certificates of clients: with these, clients could read most of ZooKeeper, and connect to "
+    "listeners that are only for brokers and servers",
+    "remove {name}, and give listeners for clients their own truststore (site_truststores)",
 )
 
 
@@ -220,8 +225,10 @@ def _of_clients(machine: Machine, known: list[str]) -> set[str]:
     return {name for name in known if name == CLIENTS} | {str(name) for name in own}
 
 
-AUTHORITY_TWICE = ProblemKind("AUTHORITY_TWICE", "declared twice", "give each CA its own")
-AUTHORITY_TWICE_SUBJECT = AUTHORITY_TWICE.variant(message="the subject of another CA too, {other}")
+AUTHORITY_TWICE = ProblemKind("AUTHORITY_TWICE", "two CAs have this name", "give each CA its own name")
+AUTHORITY_TWICE_SUBJECT = AUTHORITY_TWICE.variant(
+    message="CA {other} has this subject too", advice="give each CA its own subject"
+)
 
 
 def _distinct(machine: Machine) -> Iterator[Problem]:
@@ -241,7 +248,8 @@ def _distinct(machine: Machine) -> Iterator[Problem]:
 
 OAUTHBEARER_URL = ProblemKind("OAUTHBEARER_URL", "not a URL", "write it as https://login.example.org/keys")
 OAUTHBEARER_URL_DENIED = OAUTHBEARER_URL.variant(
-    message="not in kafka_oauthbearer_allowed_urls, so Kafka would not start", advice="add it there, exactly as here"
+    message="not in kafka_oauthbearer_allowed_urls, so Kafka would not start",
+    advice="add exactly this URL to kafka_oauthbearer_allowed_urls",
 )
 
 
@@ -280,8 +288,8 @@ def super_users(model: Model) -> Iterator[Problem]:
 
 LISTENER_CLIENT_CA = ProblemKind(
     "LISTENER_CLIENT_CA",
-    "its clients have certificates of the brokers' own CA, with which they can read most of ZooKeeper",
-    "give clients a CA of their own, and this listener a truststore with only that CA",
+    "clients of this listener have certificates of the brokers' CA, with which they can read most of ZooKeeper",
+    "declare a separate CA for clients, and give this listener a truststore with only that CA",
     warning=True,
 )
 
@@ -320,8 +328,8 @@ ZOOKEEPER_PORTS_NONE = ProblemKind(
 )
 ZOOKEEPER_QUORUM_DIFFERS = ProblemKind(
     "ZOOKEEPER_QUORUM_DIFFERS",
-    "the other servers have another value, and servers with and without TLS cannot connect",
-    "set it for the group, not for a host",
+    "the other servers have another value, and servers with and without TLS cannot connect to each other",
+    "set one value for the group zookeeper",
 )
 
 

@@ -20,7 +20,7 @@ TIMER_NOWHERE = ProblemKind(
     "put a host that may connect to brokers into the group admin (docs/control_node.md), or remove rebalance_timer",
 )
 TIMER_NOWHERE_FIRST = TIMER_NOWHERE.variant(
-    message="not set for {admin}, the first host of the group admin, which alone has the timer",
+    message="not set for {admin}, the first host of the group admin: only this host has the timer",
     advice="set it for all hosts, or for the group admin",
 )
 TIMER_NOWHERE_BROKERS = TIMER_NOWHERE.variant(
@@ -28,8 +28,8 @@ TIMER_NOWHERE_BROKERS = TIMER_NOWHERE.variant(
 )
 TIMER_LISTENERS = ProblemKind(
     "TIMER_LISTENERS",
-    "differs from that of the brokers: {admin} would connect to other brokers than the playbooks",
-    "set it for all hosts",
+    "differs from the value of the brokers: {admin} would connect to other brokers than the playbooks",
+    "set one value for all hosts",
 )
 
 

@@ -112,7 +112,7 @@ def _least_in_sync(model: Model, topic: Topic) -> Iterator[Problem]:
 
 TOPIC_RACK_LOSS = ProblemKind(
     "TOPIC_RACK_LOSS",
-    "up to {most} of its {replicas} replicas are in one rack: writes stop if that rack fails",
+    "up to {most} of {replicas} replicas are in one rack: writes stop if that rack fails",
     "set {setting} to {left}, or use more racks",
     warning=True,
 )
@@ -126,7 +126,7 @@ TOPIC_RACK_LOSS_PROFILE = TOPIC_RACK_LOSS.variant(
 TOPIC_RACK_LOSS_PROFILE_FEW = TOPIC_RACK_LOSS_PROFILE.variant(advice=TOPIC_RACK_LOSS_FEW.advice)
 TOPIC_DATACENTER_LOSS = ProblemKind(
     "TOPIC_DATACENTER_LOSS",
-    "up to {most} of its {replicas} replicas are in one datacenter: losing it can lose acknowledged records",
+    "up to {most} of {replicas} replicas are in one datacenter: its loss can lose acknowledged records",
     "set {setting} to at least {correct}, with {needed} replicas, or declare promise: available",
 )
 TOPIC_DATACENTER_LOSS_ACCEPTED = TOPIC_DATACENTER_LOSS.variant(
@@ -136,13 +136,13 @@ TOPIC_DATACENTER_LOSS_FACTOR = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMI
 TOPIC_DATACENTER_LOSS_BALANCE = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=BALANCE)
 TOPIC_DATACENTER_STOPS = ProblemKind(
     "TOPIC_DATACENTER_STOPS",
-    "without a datacenter {left} of its {replicas} replicas remain, and writes stop, but {promise} requires them to "
+    "if a datacenter is lost, {left} of {replicas} replicas remain, and writes stop, but {promise} requires them to "
     "continue",
     "set {setting} to {left}",
 )
 TOPIC_DATACENTER_STOPS_PROFILE = TOPIC_DATACENTER_STOPS.variant(
-    message=f"{OF_PROFILE}but without a datacenter {{left}} remain, and writes stop: {{promise}} requires them to "
-    "continue"
+    message=f"{OF_PROFILE}but if a datacenter is lost, {{left}} remain, and writes stop: {{promise}} requires "
+    "them to continue"
 )
 TOPIC_DATACENTER_STOPS_FACTOR = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
 TOPIC_DATACENTER_STOPS_BALANCE = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=BALANCE)
@@ -213,7 +213,7 @@ RESTART_MARGIN = ProblemKind(
     "RESTART_MARGIN",
     "topics have {replicas} replicas, of which a restart leaves {left}, but min.insync.replicas plus this margin is "
     "{required}: no broker would ever be restarted",
-    "use {margin}, or {enough} replicas",
+    "set {margin}, or use {enough} replicas",
 )
 RESTART_MARGIN_TOPIC = RESTART_MARGIN.variant(
     message="topic {topic} has {replicas} replicas, of which a restart leaves {left}, but min.insync.replicas plus "

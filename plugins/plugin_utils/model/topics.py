@@ -56,7 +56,7 @@ TOPIC_INTERNAL = ProblemKind(
 )
 TOPIC_STATE = ProblemKind(
     "TOPIC_STATE",
-    "another product keeps its state in this topic, and would lose it",
+    "another product keeps its state in this topic, and would lose the state",
     "declare it with cleanup.policy: compact, or let the product create it",
 )
 TOPIC_STATE_SINGLE = TOPIC_STATE.variant(
@@ -103,7 +103,7 @@ TOPIC_PARTITIONS_NONE = TOPIC_PARTITIONS.variant(
 )
 TOPIC_PARTITIONS_MANY = TOPIC_PARTITIONS.variant(
     message="each partition needs a folder, open files and a leader election, and partitions cannot be removed",
-    advice="use fewer partitions",
+    advice=f"use at most {MANY_PARTITIONS} partitions",
 )
 TOPIC_PROFILE = ProblemKind("TOPIC_PROFILE", "this profile does not exist", "use one of {profiles}")
 TOPIC_PROFILE_TYPO = TOPIC_PROFILE.variant(advice="did you mean {near}?")
@@ -147,7 +147,9 @@ TOPIC_THROTTLED = ProblemKind(
     "TOPIC_THROTTLED", "belongs to a reassignment, which sets and removes this throttle", "remove it"
 )
 TOPIC_UNCLEAN = ProblemKind(
-    "TOPIC_UNCLEAN", "a replica that lags may become leader, and acknowledged records are lost", "remove it"
+    "TOPIC_UNCLEAN",
+    "a replica that is not in sync may become leader, and acknowledged records are lost",
+    "remove it (default: false)",
 )
 
 
@@ -198,12 +200,12 @@ TOPIC_RETENTION_COMPACT = TOPIC_RETENTION.variant(
     advice="remove it, or use cleanup.policy [compact, delete]",
 )
 TOPIC_RETENTION_LOCAL = TOPIC_RETENTION.variant(
-    message=f"has no effect without {REMOTE}: true", advice=f"use {{name}}, or set {REMOTE}"
+    message=f"has no effect without {REMOTE}: true", advice=f"use {{name}}, or set {REMOTE}: true"
 )
 TOPIC_INDEX_SMALL = ProblemKind(
     "TOPIC_INDEX_SMALL",
     "the index is full after {kib} KiB of records, and the segment ends there, whatever segment.bytes is",
-    "remove it, which restores the default 10MiB",
+    "remove it (default: 10MiB)",
     warning=True,
 )
 
@@ -243,7 +245,7 @@ TOPIC_CONTRADICTION = ProblemKind(
     "keep one of the two",
 )
 TOPIC_CONTRADICTION_MORE = TOPIC_CONTRADICTION.variant(
-    message="more than {other} ({limit}): Kafka rejects it", advice="correct one of the two"
+    message="more than {other} ({limit}): Kafka rejects it", advice="correct this property or {other}"
 )
 TOPIC_CONTRADICTION_LESS = TOPIC_CONTRADICTION_MORE.variant(message="less than {other} ({limit}): Kafka rejects it")
 TOPIC_DELETE = ProblemKind(
@@ -280,12 +282,13 @@ def contradictions(model: Model) -> Iterator[Problem]:
 
 TOPIC_MESSAGE = ProblemKind(
     "TOPIC_MESSAGE",
-    "a batch is one request, and brokers close the connection if it is too large ({batch} is {largest}, "
-    "{holder} is {most})",
-    "correct one of the two",
+    "a batch is sent in one request, and brokers close the connection if a request is too large ({batch} is "
+    "{largest}, {holder} is {most})",
+    "lower {batch}, or raise {holder}",
 )
 TOPIC_MESSAGE_SEGMENT = TOPIC_MESSAGE.variant(
-    message="a batch has to fit into a segment, larger batches are rejected ({batch} is {largest}, {holder} is {most})"
+    message="a batch must fit into a segment, and brokers reject larger batches ({batch} is {largest}, {holder} is "
+    "{most})"
 )
 # Limits that have to hold the largest batch: a property of brokers, and the property of topics that overrides it.
 HOLDERS = (
@@ -351,7 +354,7 @@ TOPIC_POLICY = ProblemKind(
 )
 TOPIC_POLICY_DELETE = TOPIC_POLICY.variant(
     message="the topic is not compacted, but the profile keeps the newest value of each key",
-    advice="use another profile",
+    advice="use another profile, such as event_log",
 )
 
 

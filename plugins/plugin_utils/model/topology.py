@@ -12,10 +12,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 DATACENTER_MISSING = ProblemKind(
-    "DATACENTER_MISSING", "not declared", "set it for the inventory or for a group of hosts"
+    "DATACENTER_MISSING", "not declared", "set it for the inventory or for a group of hosts, as datacenter: dc1"
 )
 DATACENTER_TYPO = ProblemKind(
-    "DATACENTER_TYPO", "a datacenter with only this host, whose name is almost that of another", "did you mean {near}?"
+    "DATACENTER_TYPO",
+    "only this host is in this datacenter, whose name is almost that of another",
+    "did you mean {near}?",
 )
 
 
@@ -34,8 +36,8 @@ def declared(model: Model) -> Iterator[Problem]:
 
 DATACENTER_GROUP = ProblemKind(
     "DATACENTER_GROUP",
-    "in group {datacenter_group}, whose hosts are in {datacenter_group}",
-    "remove the line, or remove the host from group {datacenter_group}",
+    "the host is in group {datacenter_group}, whose hosts are in datacenter {datacenter_group}",
+    "remove this line, or remove the host from group {datacenter_group}",
 )
 
 
@@ -59,8 +61,8 @@ LAYOUT_DATACENTERS_WITNESSES = LAYOUT_DATACENTERS.variant(
 )
 DATACENTER_WITHOUT_ZOOKEEPER = ProblemKind(
     "DATACENTER_WITHOUT_ZOOKEEPER",
-    "brokers and no ZooKeeper server in this datacenter",
-    "add ZooKeeper servers: a stretched layout has servers wherever it has brokers",
+    "this datacenter has brokers, but no ZooKeeper server",
+    "add ZooKeeper servers: a stretched layout has servers in each datacenter with brokers",
 )
 
 
@@ -130,18 +132,18 @@ RACK_ODD = ProblemKind(
 RACK_SINGLE = ProblemKind(
     "RACK_SINGLE",
     "all brokers are in one rack, so replicas are not spread at all",
-    "name the failure domains of the hosts",
+    "set rack to the failure domain of each host, or use groups rack_*",
     warning=True,
 )
 RACK_UNEVEN = ProblemKind(
     "RACK_UNEVEN",
-    "brokers per rack: {sizes}; the small racks carry more replicas each",
+    "brokers per rack: {sizes}, so each broker in a small rack has more replicas",
     "give each rack the same number of brokers",
     warning=True,
 )
 RACK_UNEVEN_STRETCH2 = RACK_UNEVEN.variant(
-    message="brokers per rack: {sizes}; the small racks carry more replicas each, and some partitions get more "
-    "replicas in one datacenter"
+    message="brokers per rack: {sizes}, so each broker in a small rack has more replicas, and some partitions have "
+    "more replicas in one datacenter"
 )
 
 
@@ -173,8 +175,8 @@ def racks(model: Model) -> Iterator[Problem]:
 
 RACK_IN_TWO_DATACENTERS = ProblemKind(
     "RACK_IN_TWO_DATACENTERS",
-    "one rack in {datacenters}: Kafka would treat both as one failure domain",
-    "begin its name with the datacenter's",
+    "the same rack in {datacenters}: Kafka would treat both as one failure domain",
+    "begin the name of each rack with its datacenter, as dc1-a",
 )
 
 
@@ -215,11 +217,13 @@ def blanks(model: Model) -> Iterator[Problem]:
                 yield machine.report(PLACE_BLANK, name, repr(values[name]), text=values[name].strip())
 
 
-RACK_TWICE = ProblemKind("RACK_TWICE", "in {groups}", "take it out of all groups but that of its rack")
+RACK_TWICE = ProblemKind(
+    "RACK_TWICE", "the host is in {groups}", "remove the host from all rack_* groups but that of its rack"
+)
 RACK_GROUP = ProblemKind(
     "RACK_GROUP",
-    "in group {rack_group}, whose hosts are in {rack}",
-    "remove the line, or remove the host from group {rack_group}",
+    "the host is in group {rack_group}, whose hosts are in rack {rack}",
+    "remove this line, or remove the host from group {rack_group}",
 )
 
 
@@ -244,8 +248,8 @@ def rack_groups(model: Model) -> Iterator[Problem]:
 
 RACK_SAME = ProblemKind(
     "RACK_SAME",
-    "the rack of {others} too, so all of them are one failure domain",
-    "give each rack a name, or put the hosts into one group",
+    "also the rack of {others}, so Kafka treats all these hosts as one failure domain",
+    "give each rack its own name, or put the hosts into one group",
 )
 
 
@@ -269,7 +273,7 @@ def _inside(model: Model, group: str, other: str) -> bool:
 
 RACK_TYPO = ProblemKind(
     "RACK_TYPO",
-    "a rack with only this host in {datacenter}, whose name is almost that of another",
+    "only this host in {datacenter} is in this rack, whose name is almost that of another",
     "did you mean {near}?",
 )
 

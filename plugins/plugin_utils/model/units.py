@@ -30,13 +30,13 @@ ELSEWHERE = re.compile(
 # A variable, a specifier of systemd, a file, a switch or a number.
 NO_SECRET = re.compile(r"[$%/].*|true|false|yes|no|on|off|\d+", re.IGNORECASE)
 
-TIMEOUT_NONE = ProblemKind("TIMEOUT_NONE", "the run would not wait at all", "set seconds, at least 1")
+TIMEOUT_NONE = ProblemKind("TIMEOUT_NONE", "the run would not wait at all", "set a number of seconds, at least 1")
 TIMEOUT_NONE_FOREVER = TIMEOUT_NONE.variant(message="systemd would wait without end")
 TIMEOUT_NONE_NEGATIVE = TIMEOUT_NONE.variant(message="systemd accepts no negative time")
 STOP_TIMEOUT_SHORT = ProblemKind(
     "STOP_TIMEOUT_SHORT",
     "systemd would kill a broker that still moves its leaders to other brokers, and its logs would need recovery",
-    "remove it: the default is 300, and a broker that stops sooner ends the wait",
+    "remove it (default: 300): if a broker stops sooner, the wait ends",
     warning=True,
 )
 
@@ -60,9 +60,9 @@ def timeouts(model: Model) -> Iterator[Problem]:
 
 
 TIMEOUT_LONG = ProblemKind(
-    "TIMEOUT_LONG", "these are seconds", "write {seconds} if milliseconds are intended, or keep it", warning=True
+    "TIMEOUT_LONG", "the unit is seconds", "write {seconds} if you mean milliseconds, or keep it", warning=True
 )
-TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="these are seconds: {hours} hours")
+TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="the unit is seconds: {hours} hours")
 
 
 def milliseconds(model: Model) -> Iterator[Problem]:
@@ -97,8 +97,8 @@ def log_levels(model: Model) -> Iterator[Problem]:
 
 UNIT_SECRET = ProblemKind(
     "UNIT_SECRET",
-    "every user of the host can read it: units are not secret",
-    "use a file that contains it: EnvironmentFile, or LoadCredential",
+    "every user of the host can read this secret: units are not secret",
+    "put the secret into a file, and name the file in EnvironmentFile or LoadCredential",
 )
 
 
@@ -113,8 +113,8 @@ def secrets(model: Model) -> Iterator[Problem]:
 
 UNIT_SECTION = ProblemKind(
     "UNIT_SECTION",
-    "not a section of a unit with its settings",
-    "put the settings into their section, such as {{Service: {{CPUQuota: 400%}}}}",
+    "not a section that contains settings",
+    "put the setting into its section, such as {{Service: {{CPUQuota: 400%}}}}",
 )
 SECTION_UNKNOWN = ProblemKind(
     "SECTION_UNKNOWN", "systemd has no such section for services, and ignores it", "use one of {sections}"

@@ -183,7 +183,7 @@ def mistyped(host: str, fault: Fault) -> Problem:
 
 
 VALUE_NONE = ProblemKind("VALUE_NONE", "empty", "set a value, or remove the line")
-VALUE_NONE_NULL = VALUE_NONE.variant(message="null, which is not the default")
+VALUE_NONE_NULL = VALUE_NONE.variant(message="null, which does not restore the default")
 VALUE_NONE_LIST = VALUE_NONE_NULL.variant(advice="set a value, or {empty} for none, or remove the line")
 
 
@@ -210,8 +210,8 @@ def nothing(host: str, values: Mapping[str, Any], options: Mapping[str, Mapping[
 
 LIST_REPLACED = ProblemKind(
     "LIST_REPLACED",
-    "the site sets this list, so that it does not contain {entries} of {additional}",
-    "remove {list}, which is then the default and {additional}, or put all entries into it",
+    "this list overrides the default, and does not contain {entries} of {additional}",
+    "remove {list} (the default contains {additional}), or put all entries into {list}",
 )
 
 
@@ -237,7 +237,7 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
 SECRET_DEFAULT = ProblemKind(
     "SECRET_DEFAULT",
     "a well-known default password, which an attacker tries first",
-    "make a random one, and keep it in a vaulted file",
+    "use a random password, as from `openssl rand -base64 24`, and keep it in a vaulted file",
 )
 
 

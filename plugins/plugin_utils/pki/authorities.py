@@ -39,7 +39,7 @@ CERTIFICATE_FINGERPRINT = ProblemKind(
     "correct pki_directory or the path, or declare a new CA under another name",
 )
 CERTIFICATE_FINGERPRINT_MISSING = CERTIFICATE_FINGERPRINT.variant(
-    message="{path} does not exist, but the CA is declared with a fingerprint, so it was created before",
+    message="{path} does not exist, but the CA is declared with a fingerprint, so the CA was created before",
     advice="correct pki_directory, or restore the folder from its backup",
 )
 
@@ -74,11 +74,11 @@ def authority(work: Work, item: Mapping[str, Any]) -> Authority:
 
 CERTIFICATE_MISSING_LINK = CERTIFICATE_MISSING.variant(
     message="{path} is a link to {target}, which does not exist",
-    advice="mount the disk that holds it, or remove the link to create a new CA",
+    advice="mount the disk with this file, or remove the link to create a new CA",
 )
 CERTIFICATE_MISSING_AUTHORITY = CERTIFICATE_MISSING.variant(
-    message="{path} does not exist, but {holders} have certificates from {subject}, so it was created before",
-    advice="mount the disk that holds it, or restore it from its backup",
+    message="{path} does not exist, but {holders} have certificates from {subject}, so the CA was created before",
+    advice="mount the disk with this file, or restore the file from its backup",
 )
 
 

@@ -49,7 +49,7 @@ CERTIFICATE_KEY_PLAIN = CERTIFICATE_KEY.variant(
     advice="remove the passphrase, or set the path of the encrypted key",
 )
 CERTIFICATE_SUBJECT = ProblemKind(
-    "CERTIFICATE_SUBJECT", "{subject} is no subject", "write it as CN=kafka,OU=zkclients,O=lab"
+    "CERTIFICATE_SUBJECT", "{subject} is not a valid subject", "write it as CN=kafka,OU=zkclients,O=lab"
 )
 
 

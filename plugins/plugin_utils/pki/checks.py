@@ -117,7 +117,7 @@ def check_dates(
 
 CERTIFICATE_SAN = ProblemKind(
     "CERTIFICATE_SAN",
-    "does not contain {names}: peers reject the host there",
+    "the certificate does not contain {names}: peers that connect there reject the host",
     "have it issued with every name and address of the host",
 )
 CERTIFICATE_SAN_NONE = CERTIFICATE_SAN.variant(

@@ -31,8 +31,9 @@ def authority_names(settings: Mapping[str, Any]) -> set[str]:
 
 CERTIFICATE_UNTRUSTED = ProblemKind(
     "CERTIFICATE_UNTRUSTED",
-    "the host is server and client, but its truststores do not contain this CA: such hosts would reject one another",
-    "first add the CA to the truststores",
+    "the host is server and client, but its truststores do not contain this CA: hosts with such certificates would "
+    "reject one another",
+    "first add the CA to the truststores (pki_truststores)",
 )
 CERTIFICATE_AUTHORITY = ProblemKind("CERTIFICATE_AUTHORITY", "no CA has this name", "declare it in pki_authorities")
 CERTIFICATE_PATH = ProblemKind("CERTIFICATE_PATH", "not an absolute path", "write an absolute path")
@@ -73,11 +74,12 @@ CERTIFICATE_DUPLICATE_PATH = CERTIFICATE_DUPLICATE.variant(
     message="two files have this path", advice="give each file another path"
 )
 CERTIFICATE_DUPLICATE_STORE = CERTIFICATE_DUPLICATE.variant(
-    message="on the control node it would have the same file as the certificate of that name",
-    advice="rename one of the two",
+    message="the control node would store this truststore in the file of the certificate with the same name",
+    advice="rename the truststore or the certificate",
 )
 CERTIFICATE_DUPLICATE_BUNDLE = CERTIFICATE_DUPLICATE.variant(
-    message="has the file name of {other} and other CAs, but the control node keeps both under that name",
+    message="{other} has the same file name and other CAs, but the control node stores both truststores under that "
+    "name",
     advice="give it another file name",
 )
 
@@ -132,7 +134,7 @@ def file_names(settings: Mapping[str, Any]) -> Iterator[Problem]:
 CERTIFICATE_DAYS = ProblemKind(
     "CERTIFICATE_DAYS",
     "not more than pki_renew_days ({renew_days}): every run would renew the certificates",
-    "raise it",
+    "raise it above {renew_days} (default: 397)",
 )
 
 
@@ -148,8 +150,8 @@ def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 CERTIFICATE_SOURCE = ProblemKind(
     "CERTIFICATE_SOURCE",
-    "csr sends requests to an outside CA, but {authorities} in pki_authorities has no `certificate`, so it is created "
-    "here: certificates of the outside CA would not be trusted",
+    "csr sends requests to an outside CA, but {authorities} in pki_authorities has no `certificate`, so this project "
+    "creates that CA: certificates of the outside CA would not be trusted",
     "set `certificate` of that CA to the certificate of the outside CA, or remove pki_source",
 )
 

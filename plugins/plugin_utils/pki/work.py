@@ -21,7 +21,8 @@ PLACEHOLDER = "(made by a real run)\n"
 
 CERTIFICATE_STEP = ProblemKind(
     "CERTIFICATE_STEP",
-    "its new issuer is {new}, but {peers}, which trust {old}, do not trust that CA yet: they would reject this host",
+    "the new certificate is from {new}, but {peers}, which trust {old}, do not trust that CA yet: they would reject "
+    "this host",
     "first put both CAs into every truststore, and run (docs/security.md)",
 )
 

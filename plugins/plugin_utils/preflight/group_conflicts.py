@@ -17,7 +17,9 @@ CONFIG = "kafka_config"  # reported as CONFIG_REPLACED
 # Dicts that may be replaced: a missing key of the vault is reported where it is used, and the sources are documented.
 MAY_BE_REPLACED = ("vault", "firewall_extra_sources", CONFIG)
 
-TWO_PLACES = "in group {weaker}, which sets {other_place}, and in group {stronger}, which overrides it"
+TWO_PLACES = (
+    "the host is in group {weaker}, which sets {other_place}, and in group {stronger}, which overrides this value"
+)
 TWO_PLACES_ADVICE = "remove the host from {stronger} if it is in {other_place}, else remove it from {weaker}"
 # By variable, the kind of the problem of a host in two places; `groups` is a detail of both.
 PLACES = {
@@ -63,7 +65,7 @@ def conflicts(reader: Reader, model: Model) -> Iterator[Problem]:
 
 GROUP_RIVALS = ProblemKind(
     "GROUP_RIVALS",
-    "groups {weaker} and {stronger} both set it, and {stronger} overrides {weaker}: lost is {lost}",
+    "groups {weaker} and {stronger} both set this variable, and {stronger} overrides {weaker}: the host loses {lost}",
     "set it in one of the two groups, with all entries, or for the host itself",
 )
 GROUP_RIVALS_HOST = GROUP_RIVALS.variant(
@@ -71,7 +73,8 @@ GROUP_RIVALS_HOST = GROUP_RIVALS.variant(
     "the host itself"
 )
 GROUP_RIVALS_COVERED = GROUP_RIVALS.variant(
-    message="groups {inner} inside it set their own, so no host has {lost}", advice="set {lost} there, or remove it"
+    message="groups {inner} inside this group set their own value, so no host has {lost}",
+    advice="set {lost} in these groups, or remove it",
 )
 
 
@@ -129,8 +132,8 @@ def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
 
 DICT_REPLACED = ProblemKind(
     "DICT_REPLACED",
-    "{stronger} replaces the whole dict of group {weaker}: lost is {lost}",
-    "repeat there the keys that you need, or remove {name} from one of the two",
+    "{stronger} replaces the whole dict of group {weaker}, and loses {lost}",
+    "add the keys that you need to that value, or remove {name} from one of the two",
     warning=True,
 )
 
@@ -165,7 +168,7 @@ def _replaced_dicts(reader: Reader, model: Model, values: Values) -> Iterator[Pr
 
 RESOURCES_REPLACED = ProblemKind(
     "RESOURCES_REPLACED",
-    "it overrides the list of all hosts, and playbooks read the list of a broker: lost is {lost}",
+    "this list overrides the list of all hosts, and playbooks read the list of a broker, which does not contain {lost}",
     "join the two lists, in group_vars/all",
 )
 

@@ -59,7 +59,9 @@ JOB_CONFIG_TYPE = JOB_CONFIG.variant(
     message="a {type}, which the configuration of a job cannot contain",
     advice="use a text, a number, a list or a mapping",
 )
-JOB_UNKNOWN = ProblemKind("JOB_UNKNOWN", "the wheel has no such job", "set job beside name to one of {known}")
+JOB_UNKNOWN = ProblemKind(
+    "JOB_UNKNOWN", "the wheel has no job of this name", "set `job` of this entry to one of {known}"
+)
 JOB_UNKNOWN_TYPO = JOB_UNKNOWN.variant(advice="did you mean {near}?")
 
 

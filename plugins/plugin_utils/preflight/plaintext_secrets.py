@@ -30,7 +30,7 @@ SECRET_CLEAR_FILE = SECRET_CLEAR.variant(
 )
 
 FROM_VAULT = "the value comes from the vault, but every user of the host can read units and command lines"
-USE_FILE = "use a file that contains it: EnvironmentFile, or LoadCredential"
+USE_FILE = "put the secret into a file, and name the file in EnvironmentFile or LoadCredential"
 UNIT_SECRET_VAULT = UNIT_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
 OPTION_SECRET_VAULT = OPTION_SECRET.variant(message=FROM_VAULT, advice=USE_FILE)
 

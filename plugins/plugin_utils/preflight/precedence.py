@@ -147,7 +147,7 @@ def _dicts_read_by_key() -> dict[str, Mapping[str, Any]]:
 
 
 DEFAULTS_REPLACED = ProblemKind(
-    "DEFAULTS_REPLACED", "it replaces the project's dict and does not contain {missing}", "add {entries}"
+    "DEFAULTS_REPLACED", "this dict replaces the project's dict, and does not contain {missing}", "add {entries}"
 )
 DEFAULTS_REPLACED_SINGLE = DEFAULTS_REPLACED.variant(advice="set {variables} instead, or add {entries}")
 

@@ -24,12 +24,12 @@ SITE_DIFFERS_DATABASE = SITE_DIFFERS.variant(
     message="other hosts have {port}, from which the database_client of their jobs is derived"
 )
 AUTHORITY_NONE_UNTRUSTED = AUTHORITY_NONE.variant(
-    message="it signs, but hosts do not trust it (infra_trusted is {trusted}): they would reject each other",
-    advice="remove it, so that {trusted} signs, or add it to infra_trusted if it signs for no clients",
+    message="this CA signs, but hosts do not trust it (infra_trusted is {trusted}): they would reject each other",
+    advice="remove it, so that {trusted} signs, or add the CA to infra_trusted if it signs no certificates of clients",
 )
 CERTIFICATE_DAYS_RENEW = CERTIFICATE_DAYS.variant(
     message="not less than pki_days ({days}): every run would renew the certificates",
-    advice="lower it (the default is 30)",
+    advice="lower it (default: 30)",
 )
 
 

@@ -17,9 +17,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)(?![\w:])")
 
 NUMBER_OTHER = ProblemKind(
-    "NUMBER_OTHER", "YAML reads it as {number}, in base 8", "write {decimal}, or quote it if the zeros belong to it"
+    "NUMBER_OTHER",
+    "YAML reads a number with a leading 0 in base 8, here as {number}",
+    "write {decimal}, or put it in quotes if the zeros belong to it",
 )
-NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, in base 60", advice="quote it")
+NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, in base 60", advice="put it in quotes")
 
 
 def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:

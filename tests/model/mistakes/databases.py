@@ -100,7 +100,10 @@ MISTAKES: tuple[Mistake, ...] = (
         inventory="lab_orders",
     ),
     mistake(
-        "DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by at least 1", settings(max_connections=4)
+        "DATABASE_CONNECTIONS",
+        f"{CONFIG}[max_connections]",
+        "raise max_connections by at least 1",
+        settings(max_connections=4),
     ),
     mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
     mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),

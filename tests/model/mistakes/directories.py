@@ -36,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DIRECTORIES_NESTED",
         f"{SERVERS}/zookeeper_data_dir",
-        "beside each other",
+        "neither contains the other",
         variables=zookeeper(zookeeper_data_dir="/data/zookeeper-log/data"),
     ),
     Mistake(

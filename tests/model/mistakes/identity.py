@@ -112,7 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DATACENTER_WITHOUT_ZOOKEEPER",
         "group dc3/datacenter",
-        "servers wherever it has brokers",
+        "servers in each datacenter with brokers",
         inventory="lab_stretch3",
         variables={"dc3-zk1": {"datacenter": "dc2"}},
         also=frozenset({"DATACENTER_GROUP", "ZOOKEEPER_DATACENTER_MAJORITY"}),
@@ -126,10 +126,15 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_TWICE",
         "dc1-kafka2/rack",
-        "take it out",
+        "remove the host",
         hosts={"dc1-zk1: {}, dc1-kafka1: {}}": "dc1-zk1: {}, dc1-kafka1: {}, dc1-kafka2: {}}"},
     ),
-    Mistake("RACK_SINGLE", f"{BROKERS}/kafka_rack", "failure domains", variables=kafka(kafka_rack="{{ datacenter }}")),
+    Mistake(
+        "RACK_SINGLE",
+        f"{BROKERS}/kafka_rack",
+        "failure domain of each host",
+        variables=kafka(kafka_rack="{{ datacenter }}"),
+    ),
     Mistake("RACK_UNEVEN", "kafka_rack", "same number of brokers", variables={"dc1-kafka3": {"rack": "b"}}),
     Mistake(
         "RACK_TOO_MANY",
@@ -141,7 +146,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_IN_TWO_DATACENTERS",
         "dc1-kafka1, dc2-kafka1/kafka_rack",
-        "begin its name with the datacenter's",
+        "begin the name of each rack with its datacenter, as dc1-a",
         inventory="lab_stretch2",
         variables={
             "dc1-kafka1": {"kafka_rack": "a"},
@@ -180,14 +185,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_GROUP",
         "dc1-zk1/rack",
-        "remove the line",
+        "remove this line",
         inventory="dc1",
         variables={"dc1-zk1": {"rack": "c"}},
     ),
     Mistake(
         "RACK_SAME",
         "group rack_b/rack",
-        "give each rack a name",
+        "give each rack its own name",
         hosts={"vars: {rack: b}": "vars: {rack: a}"},
     ),
     Mistake("KEEPER_UNKNOWN", "group all/admin_keeper", "did you mean", variables={"all": {"admin_keeper": "dc1-zk9"}}),

@@ -42,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "TLS_OLD", "listener.name.client.ssl.enabled.protocols", ["TLSv1.2", "TLSv1.1"], "use only TLSv1.2 and TLSv1.3"
     ),
     weak("AUTHORIZER_NONE", "authorizer.class.name", None, "delete this key"),
-    weak("EVERYONE_ALLOWED", "allow.everyone.if.no.acl.found", True, "write ACLs"),
+    weak("EVERYONE_ALLOWED", "allow.everyone.if.no.acl.found", True, "declare ACLs"),
     Mistake(
         "CLIENT_AUTH_NONE",
         f"{BROKERS}/kafka_listeners[REPLICATION].client_auth",

@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LOG_DIRS_ZOOKEEPER",
         "dc1-kafka3/kafka_log_dirs",
-        "a file system of its own",
+        "one file system for Kafka and another for ZooKeeper",
         hosts={
             ZK3: "        dc1-kafka3: "
             "{zookeeper_id: 3, allow_colocated: true, kafka_log_dirs: [/data/zookeeper-log]}\n",
@@ -40,16 +40,24 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_DIRS_SAME",
         f"{SERVERS}/zookeeper_data_log_dir",
-        "a device of its own",
+        "a directory on a separate device",
         variables=zookeeper(zookeeper_data_log_dir="/var/lib/zookeeper"),
     ),
     Mistake("HEAP_INVALID", f"{BROKERS}/kafka_heap", "512m or 6g", variables=kafka(kafka_heap="6 gigs")),
     Mistake("HEAP_LARGE", f"{BROKERS}/kafka_heap", "at most 31g", variables=kafka(kafka_heap="48g")),
     Mistake("MEMORY_INVALID", f"{BROKERS}/memory", "64g", variables=kafka(memory="lots")),
     Mistake(
-        "HEAP_MEMORY", f"{BROKERS}/kafka_heap", "at most half of it", variables=kafka(memory="4g", kafka_heap="6g")
+        "HEAP_MEMORY",
+        f"{BROKERS}/kafka_heap",
+        "at most half of the memory",
+        variables=kafka(memory="4g", kafka_heap="6g"),
     ),
-    Mistake("HEAP_HALF", f"{BROKERS}/kafka_heap", "at most half of it", variables=kafka(memory="8g", kafka_heap="6g")),
+    Mistake(
+        "HEAP_HALF",
+        f"{BROKERS}/kafka_heap",
+        "at most half of the memory",
+        variables=kafka(memory="8g", kafka_heap="6g"),
+    ),
     Mistake(
         "KAFKA_VERSION",
         f"{BROKERS}/kafka_version",
@@ -71,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "VERSION_DIFFERS",
         f"{BROKERS}/kafka_archive",
-        "correct one of the two",
+        "correct the archive or kafka_version",
         variables=kafka(kafka_archive="/srv/kafka_2.13-3.9.1.tgz"),
     ),
 )

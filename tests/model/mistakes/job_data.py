@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_CHECKPOINT_DATA",
         f"{CONSUMER}.spark[spark.local.dir]",
-        "outside of it",
+        "use a directory outside",
         variables=consumer(spark={"spark.local.dir": f"{CONFIG['checkpoint']}/tmp"}),
     ),
     Mistake(
@@ -66,7 +66,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "its own checkpoint",
         variables=consumer(again(checkpoint=f"{CONFIG['checkpoint']}/")),
     ),
-    Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of them", variables=with_relay(BACK)),
+    Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of the jobs", variables=with_relay(BACK)),
     Mistake(
         "JOB_OUTPUT_SHARED",
         f"{PLACE}[second].config.output_directory",
@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_MESSAGE",
         f"{PLACE}[relay].config.output_topic",
-        "the same max.message.bytes",
+        "set max.message.bytes of streams-wordcount-output",
         variables={"spark_consumer": {"spark_job_jobs": [RELAY]}, "all": {"kafka_topics": TOPICS}},
     ),
 )

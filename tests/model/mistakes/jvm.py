@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OPTION_CLASS_PATH",
         OPTIONS,
-        "list the jars in kafka_class_path",
+        "remove it, and list the jars in kafka_class_path",
         variables=kafka(kafka_java_options=["-cp /opt/plugins/quota.jar"]),
     ),
     Mistake(
@@ -47,14 +47,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OPTION_SECRET",
         OPTIONS,
-        "use a file",
+        "put the secret into a file",
         variables=kafka(kafka_java_options=["-Djavax.net.ssl.keyStorePassword=Guoph0Eeshi7"]),
         inventory="stretch3",
     ),
     Mistake(
         "OPTION_UNKNOWN",
         f"{BROKERS}/kafka_gc_options",
-        "older releases had it",
+        "older releases of Java had this flag",
         variables=kafka(kafka_gc_options=["-XX:+UseConcMarkSweepGC"]),
     ),
     Mistake("OPTION_GONE", OPTIONS, "remove it", variables=kafka(kafka_java_options=["-XX:-UseBiasedLocking"])),
@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JAVA_NO_HOME",
         "group spark/java_executable",
-        "bin of its runtime",
+        "java in its runtime",
         variables={"spark": {"java_executable": "/usr/local/bin/java21"}},
     ),
     Mistake(
@@ -85,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JAVA_PACKAGE",
         f"{BROKERS}/java_package",
-        "one of these releases",
+        "openjdk-17-jre-headless",
         variables=kafka(java_package="openjdk-8-jre-headless"),
     ),
 )

@@ -22,7 +22,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "HOSTS_LINE",
         "group all/base_hosts[192.0.2.9].names",
-        "remove it",
+        "remove the name",
         variables=everywhere(base_hosts=[{"address": "192.0.2.9", "names": ["dc1-kafka1"]}]),
     ),
     Mistake(

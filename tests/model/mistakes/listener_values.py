@@ -11,27 +11,27 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LISTENERS_NONE",
         LISTENERS,
-        "the usual two",
+        "default: CLIENT and REPLICATION",
         variables=kafka(kafka_listeners=[]),
         also=frozenset({"FIREWALL_PEER"}),
     ),
     Mistake(
         "LISTENER_CASE",
         LISTENERS,
-        "a name of its own",
+        "rename one of the two listeners",
         variables=kafka(kafka_listeners=[*listeners(), {**listeners()[0], "name": "client", "port": 9094}]),
     ),
     Mistake(
         "LISTENER_PORT",
         f"{LISTENERS}[REPLICATION]",
-        "a port of its own",
+        "give one of the two listeners another port",
         variables=kafka(kafka_listeners=listeners(port=9093)),
         also=frozenset({"BOOTSTRAP_UNKNOWN"}),
     ),
     Mistake(
         "LISTENER_BROKER_LOGIN",
         f"{LISTENERS}[REPLICATION]",
-        "use SSL for it",
+        "set protocol: SSL",
         variables=kafka(kafka_listeners=replication(protocol="SASL_SSL")),
     ),
     Mistake(
@@ -49,7 +49,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "MECHANISM_SETTINGS",
         f"{LISTENERS}[CLIENT].sasl_mechanisms",
-        "set what is missing",
+        "set the missing properties",
         variables=kafka(kafka_listeners=listeners(sasl_mechanisms=["SCRAM-SHA-512", "GSSAPI"])),
     ),
     Mistake(
@@ -67,7 +67,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADDRESS_LOCAL",
         "dc1-kafka1/client_address",
-        "of its network interface",
+        "of the host's network interface",
         hosts={"198.18.1.21": "127.0.0.1"},
     ),
     Mistake(
@@ -79,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADVERTISED_INVALID",
         f"{LISTENERS}[CLIENT].advertised_address",
-        "set another port in advertised_port",
+        "another port in advertised_port",
         variables=kafka(kafka_listeners=listeners(advertised_address="kafka.example.org:9092")),
     ),
     Mistake(
@@ -102,7 +102,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ADVERTISED_SHARED",
         f"{BROKERS}/site_listeners[MORE].advertised_address",
-        "one name for all is for bootstrap.servers",
+        "one name for all brokers is only for bootstrap.servers",
         variables=kafka(
             site_listeners=[
                 {

@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PASSWORD_GUESSABLE",
         f"{ALL}/kafka_users[orders].password",
-        "a random one",
+        "a random password",
         variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
     ),
     Mistake(

@@ -24,7 +24,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "address of its own",
         hosts={"198.18.2.22": "198.18.2.255"},
     ),
-    Mistake("ADDRESS_DUPLICATE", "dc1-kafka1, dc1-kafka3", "give each its own", hosts={"198.18.2.23": "198.18.2.21"}),
+    Mistake(
+        "ADDRESS_DUPLICATE",
+        "dc1-kafka1, dc1-kafka3",
+        "set a different address in each",
+        hosts={"198.18.2.23": "198.18.2.21"},
+    ),
     Mistake(
         "NETWORK_MISSING",
         "groups zookeeper and kafka/replication_network",
@@ -40,13 +45,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "NETWORK_ELSEWHERE",
         "group all/client_network",
-        "correct it",
+        "correct the subnet",
         hosts={"client_network: 198.18.1.0/24": "client_network: 198.18.7.0/24"},
     ),
     Mistake(
         "NETWORKS_SWAPPED",
         "groups zookeeper and kafka",
-        "exchange client_network and replication_network",
+        "exchange the values of client_network and replication_network",
         hosts={
             "client_network: 198.18.1.0/24": "client_network: 198.18.2.0/24",
             "replication_network: 198.18.2.0/24": "replication_network: 198.18.1.0/24",
@@ -69,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PORT_RANGE",
         BROKERS,
-        "correct it",
+        "set a port from 1 to 65535",
         variables=kafka(kafka_listeners=listeners(port=90920)),
         also=frozenset({"BOOTSTRAP_UNKNOWN"}),
     ),
@@ -102,7 +107,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LISTENER_UNKNOWN",
         f"{BROKERS}/kafka_inter_broker_listener",
-        "name one of them",
+        "set one of these names",
         variables=kafka(kafka_inter_broker_listener="REPLICATE"),
     ),
     Mistake(

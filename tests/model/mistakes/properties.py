@@ -74,13 +74,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PROPERTY_ORDER",
         f"{BROKERS}/kafka_config[group.min.session.timeout.ms]",
-        "correct it",
+        "set at most 1800000",
         variables=config("group.min.session.timeout.ms", 2000000),
     ),
     Mistake(
         "AUTHORIZER_SUPER_USERS",
         f"{BROKERS}/kafka_config[authorizer.class.name]",
-        "set super.users",
+        "set kafka_super_users",
         variables=kafka(
             kafka_super_users=[], kafka_config={"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
         ),

@@ -24,7 +24,12 @@ def prune(**scopes: Any) -> dict[str, dict[str, Any]]:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("QUOTA_VALUE", f"{LAB}.producer_byte_rate", "as 20MiB", variables=users(quotas={"producer_byte_rate": 0})),
     Mistake("QUOTA_EMPTY", LAB, "producer_byte_rate", variables=users(quotas={})),
-    Mistake("QUOTA_ENTITY", f"{ALL}/kafka_quotas[]", "name one", variables=quotas({"request_percentage": 50})),
+    Mistake(
+        "QUOTA_ENTITY",
+        f"{ALL}/kafka_quotas[]",
+        "set one of the two to a name",
+        variables=quotas({"request_percentage": 50}),
+    ),
     Mistake(
         "QUOTA_DUPLICATE",
         f"{ALL}/kafka_quotas[<default>]",

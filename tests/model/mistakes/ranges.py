@@ -5,7 +5,7 @@ from __future__ import annotations
 from model.mistakes.base import BROKERS, Mistake, kafka
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("NUMBER_RANGE", f"{BROKERS}/kafka_limit_nofile", "4096 at least", variables=kafka(kafka_limit_nofile=100)),
+    Mistake("NUMBER_RANGE", f"{BROKERS}/kafka_limit_nofile", "at least 4096", variables=kafka(kafka_limit_nofile=100)),
     Mistake(
         "VALUE_TWICE",
         f"{BROKERS}/kafka_super_users",

@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RISK_IDLE",
         f"{BROKERS}/accept_risks",
-        "remove it",
+        "remove the code",
         variables=kafka(accept_risks=["JMX_OPEN"]),
     ),
 )

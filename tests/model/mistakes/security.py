@@ -36,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KEYSTORE_FORM",
         f"{BROKERS}/kafka_keystore_password",
-        "set it, from a vaulted file",
+        "set the password, in a vaulted file",
         variables=kafka(kafka_keystore="/etc/kafka/tls/keystore.pfx"),
     ),
     Mistake(
@@ -124,7 +124,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OAUTHBEARER_URL",
         f"{BROKERS}/kafka_config[listener.name.client.sasl.oauthbearer.jwks.endpoint.url]",
-        "add it there",
+        "add exactly this URL",
         variables=config("listener.name.client.sasl.oauthbearer.jwks.endpoint.url", "https://login.example.org/keys"),
     ),
     Mistake(
@@ -136,7 +136,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LISTENER_CLIENT_CA",
         f"{BROKERS}/kafka_listeners[APP].truststore",
-        "a CA of their own",
+        "a separate CA for clients",
         variables=kafka(kafka_listeners=[*listeners(), APP]),
     ),
     Mistake(

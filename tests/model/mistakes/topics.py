@@ -74,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_INDEX_SMALL",
         f"{ORDERS}.config[segment.index.bytes]",
-        "restores the default 10MiB",
+        "default: 10MiB",
         variables=config("segment.index.bytes", "1KiB"),
     ),
     Mistake(
@@ -95,13 +95,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_CONTRADICTION",
         f"{ORDERS}.config[min.compaction.lag.ms]",
-        "correct one",
+        "correct this property",
         variables=config("min.compaction.lag.ms", "8d", profile="compacted_state"),
     ),
     Mistake(
         "TOPIC_MESSAGE",
         f"{ORDERS}.config[max.message.bytes]",
-        "correct one",
+        "lower max.message.bytes",
         variables=config("max.message.bytes", "200MiB", profile="large_messages"),
     ),
     Mistake("TOPIC_DELETE", ORDERS, "allow_delete: true", variables=topic(state="absent")),
@@ -146,7 +146,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RESTART_MARGIN",
         f"{BROKERS}/kafka_restart_margin",
-        "use 0, or 4 replicas",
+        "set 0, or use 4 replicas",
         variables={"kafka": {"kafka_restart_margin": 1}},
     ),
     Mistake("TOPIC_MIN_ISR_ONE", LEAST, "to at least 2", variables=config("min.insync.replicas", 1)),

@@ -22,7 +22,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "UNIT_SECTION",
         f"{BROKERS}/kafka_unit_overrides[CPUQuota]",
-        "into their section",
+        "into its section",
         variables=kafka(kafka_unit_overrides={"CPUQuota": "400%"}),
     ),
     Mistake(

@@ -117,7 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "DICT_REPLACED",
         "dc1-kafka2/kafka_config_overrides",
-        "repeat there the keys that you need",
+        "add the keys that you need",
         variables={
             "kafka": {"kafka_config_overrides": {"num.io.threads": 16, "num.network.threads": 8}},
             "dc1-kafka2": {"kafka_config_overrides": {"num.io.threads": 12}},
