@@ -114,7 +114,7 @@ def buffers(model: Model) -> Iterator[Problem]:
                     yield machine.report(BUFFERS_SMALL, variable, option)
 
 
-OPTION_HEAP = ProblemKind("OPTION_HEAP", "{input} sets the heap too", "remove it, and set {input}")
+OPTION_HEAP = ProblemKind("OPTION_HEAP", "{input} sets the heap too", "remove this option, and set {input}")
 OPTION_HEAP_SPARK = OPTION_HEAP.variant(message="Spark rejects a heap size in this setting")
 OPTION_CLASS_PATH = ProblemKind(
     "OPTION_CLASS_PATH", "the class path of the unit overrides this option completely", "remove it"

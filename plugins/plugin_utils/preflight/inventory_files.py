@@ -111,7 +111,9 @@ def _hidden_files(kind: Path) -> Iterator[UnreadFile]:
 
 
 FILE_RIVALS = ProblemKind(
-    "FILE_RIVALS", "{other} sets it too: one of the two silently overrides the other", "set it in one of the two"
+    "FILE_RIVALS",
+    "{other} sets this variable too: one of the two files silently overrides the other",
+    "set the variable in one of the two",
 )
 FILE_RIVALS_HOSTS = FILE_RIVALS.variant(
     message="{other} names the plugin too: Ansible reads both, and mixes their hosts",
