@@ -44,7 +44,7 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
             "lab",
             config("replica.lag.time.max.ms", 30),
             "PROPERTY_ORDER group kafka/kafka_config[replica.lag.time.max.ms] = 30: less than "
-            "replica.fetch.wait.max.ms (100), so Kafka would not start; write 30000 if this is in seconds",
+            "replica.fetch.wait.max.ms (100), so Kafka would not start; write 30000 if you mean seconds: the unit is",
         ),
         (
             "lab",
@@ -184,5 +184,7 @@ def test_a_topic_of_events_where_all_are_compacted(tmp_path: Path) -> None:
     defaults = {"profile": "compacted_state"}
     lines = said({"all": {"kafka_topics": topics, "kafka_topic_defaults": defaults}}, tmp_path, "lab")
     (line,) = [line for line in lines if "TOPIC_COMPACTED " in line]
-    assert line.startswith("warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: compacted, but"), line
+    assert line.startswith(
+        "warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: the topic is compacted"
+    ), line
     assert line.endswith("set profile: event_log for this topic (kafka_topic_defaults.profile is for all topics)")

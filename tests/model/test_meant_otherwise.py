@@ -55,7 +55,7 @@ def reported(rows: Sequence[Row], folder: Path) -> None:
             ),
             (
                 config("request.timeout.ms", 500),
-                "LIMIT_MEANT group kafka/kafka_config[request.timeout.ms] = 500: a pause",
+                "LIMIT_MEANT group kafka/kafka_config[request.timeout.ms] = 500: if a broker pauses",
             ),
             (config("group.min.session.timeout.ms", 45000), None),
             (config("group.max.session.timeout.ms", 45000), None),

@@ -59,7 +59,10 @@ ELSEWHERE = [{"port": 9100, "from": ["192.0.2.7"]}]
         ({"echo_server_port": 77777}, "PORT_RANGE dc1-echo1 = 77777: echo_server_port has a port outside 1 to 65535"),
         ({"echo_server_port": 0}, "PORT_RANGE dc1-echo1 = 0: echo_server_port has a port outside"),
         ({"echo_server_port": 700}, "PORT_PRIVILEGED dc1-echo1/echo_server_port = 700: .* in echo_server_unit_overrid"),
-        ({"base_firewall_rules": ELSEWHERE}, r"FIREWALL_FORGOTTEN dc1-echo1/base_firewall_rules: .* none is for 7777"),
+        (
+            {"base_firewall_rules": ELSEWHERE},
+            r"FIREWALL_FORGOTTEN dc1-echo1/base_firewall_rules: .* no rule is for 7777",
+        ),
         ({"echo_server_data_dir": "data"}, "PATH_RELATIVE dc1-echo1/echo_server_data_dir = data"),
         ({"echo_server_java_options": ["-Xmx1g"]}, "OPTION_HEAP .* = -Xmx1g: echo_server_heap sets the heap too"),
         ({"echo_server_heap": "12"}, "HEAP_SMALL dc1-echo1/echo_server_heap = 12"),

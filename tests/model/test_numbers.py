@@ -14,7 +14,7 @@ from model.said import check
     [
         (
             "kafka_unit_overrides: {Service: {UMask: 0027}}",
-            "kafka_unit_overrides[Service][UMask] = 0027: YAML reads it as 23",
+            "kafka_unit_overrides[Service][UMask] = 0027: YAML reads a number with a leading 0 in base 8, here as 23",
         ),
         (
             "kafka_config: {socket.request.max.bytes: 1:40:00}",
@@ -22,7 +22,7 @@ from model.said import check
         ),
         (
             "kafka_users: [{name: lab, password: '{{ vault.passwords.lab }}', iterations: 010000}]",
-            "kafka_users[lab][iterations] = 010000: YAML reads it as 4096",
+            "kafka_users[lab][iterations] = 010000: YAML reads a number with a leading 0 in base 8, here as 4096",
         ),
         ("kafka_unit_overrides: {Service: {UMask: '0027'}}", ""),
         ("kafka_limit_nofile: 100_000", ""),

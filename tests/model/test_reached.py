@@ -47,7 +47,8 @@ def test_the_port_of_no_listener(servers: str, value: str, advice: str, tmp_path
     """Wherever a job says whom it asks first, and nowhere else what it does with them."""
     lines = said(job(kafka=client(SERVERS, servers)), tmp_path)
     assert len(lines) == bool(value), lines
-    assert all(line.startswith(f"BOOTSTRAP_UNKNOWN {PLACE}.kafka[{SERVERS}] = {value}: no listener") for line in lines)
+    begin = f"BOOTSTRAP_UNKNOWN {PLACE}.kafka[{SERVERS}] = {value}: the broker"
+    assert all(line.startswith(begin) and " no listener at th" in line for line in lines), lines
     assert all(line.endswith(advice) for line in lines), lines
 
 
@@ -66,7 +67,9 @@ def test_the_port_of_no_listener(servers: str, value: str, advice: str, tmp_path
 )
 def test_of_brokers_tools_and_plugins(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
     lines = said(variables, tmp_path)
-    assert f"BOOTSTRAP_UNKNOWN group kafka/{place} = 198.18.1.21:9999: no listener" in "\n".join(lines), lines
+    assert f"BOOTSTRAP_UNKNOWN group kafka/{place} = 198.18.1.21:9999: the broker has no listener" in "\n".join(
+        lines
+    ), lines
 
 
 @pytest.mark.parametrize(
@@ -150,4 +153,4 @@ def test_whom_no_listener_makes(name: str, more: dict[str, Any], nobody: bool, t
     lines = said({**told, "kafka": more}, tmp_path)
     found = [line for line in lines if "USER_NOBODY" in line]
     assert bool(found) == nobody, lines
-    assert all(f"kafka_users[{name}].credential = False: no listener (" in line for line in found)
+    assert all(f"kafka_users[{name}].credential = False: no client can log in" in line for line in found)

@@ -52,7 +52,7 @@ def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
         (  # and not what of the quorum would be wrong with it
             "stretch3",
             {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-zk2: {}, "},
-            "DATACENTER_GROUP dc1-zk2/datacenter = dc2: in group dc1, which sets dc1, and in group dc2",
+            "DATACENTER_GROUP dc1-zk2/datacenter = dc2: the host is in group dc1, which sets dc1, and in group dc2",
         ),
     ],
     ids=["jobs", "standby", "place", "layout", "datacenter", "server"],

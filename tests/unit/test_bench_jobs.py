@@ -104,7 +104,7 @@ def test_a_goal_is_met_by_the_median(found: list[float], most: bool, met: bool) 
 def test_the_section_names_all_goals_first() -> None:
     parts = [Part("One", "how", table(["a"], [["b"]]), [Goal("x", 1, [2])]), Part("Two", "so", "that")]
     assert section(parts, "Here.").split("\n\n")[2:] == [
-        "| Goal | Bound | Found: median (lowest to highest) |\n| --- | --- | --- |\n| x | ≥ 1 | 2.00 |",
+        "| Goal | Bound | Measured: median (lowest to highest) |\n| --- | --- | --- |\n| x | ≥ 1 | 2.00 |",
         "### One", "how", "| a |\n| --- |\n| b |", "### Two", "so", "that",
     ]  # fmt: skip
 

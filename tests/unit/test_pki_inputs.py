@@ -84,7 +84,7 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
             {"days": 30},
             "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: "
             "not more than pki_renew_days (30): every run would renew the certificates; "
-            "raise it",
+            "raise it above 30 (default: 397)",
         ),
         (
             {"certificates": [{**BROKER, "format": "pkcs12"}]},
