@@ -20,9 +20,9 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 """The first as `millrace_jobs.io` has them."""
 HOW = f"""\
-One producer of librdkafka sends {PER_SECOND:,} records of {SIZE} bytes per second for {SECONDS} s, with acks=all, to
-{PARTITIONS} partitions. The figures are CPU-seconds of the broker, minus its idle use. The two settings are measured in
-turns: {ROUNDS} rounds, after one round of warm-up."""
+One producer of librdkafka sends {PER_SECOND:,} records per second for {SECONDS} s, of {SIZE} bytes each, with acks=all,
+to {PARTITIONS} partitions. The figures are CPU-seconds of the broker, minus its idle use. The two rows of the table are
+measured alternately: {ROUNDS} rounds, after one round of warm-up."""
 
 
 def send(broker: Broker, topic: str, settings: dict[str, str]) -> None:

@@ -276,7 +276,7 @@ class Definitions:
         return {spec["server"]: name for name, spec in self.sections["topic"].items() if "server" in spec}
 
     def page(self, section: str) -> str:
-        """Return the URL of the product's documentation page that lists the properties of a section."""
+        """Return the URL of the product's documentation of one kind of property; `section` is a key of `sections`."""
         if self.product == "zookeeper":
             return f"https://zookeeper.apache.org/doc/r{self.version}/zookeeperAdmin.html#sc_configuration"
         return f"https://kafka.apache.org/{''.join(self.version.split('.')[:2])}/documentation.html#{ANCHORS[section]}"

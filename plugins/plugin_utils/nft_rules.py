@@ -78,9 +78,10 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
 def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:
     """Return the nft lines for the rules `wanted`, dicts {port, from, action}.
 
-    The lines accept new connections from the addresses in `from` to the port, or reset them if `action` is reject;
-    other connections to these ports are dropped. Ports without a rule are not filtered, unless `alone` is given: then
-    all ports are filtered except those in `alone`. Raises ValueError if a source is neither an address nor a subnet.
+    The lines accept new connections from the addresses in `from` to the port, or reset them if `action` is reject; new
+    connections to these ports from other addresses are dropped. Ports without a rule stay open; if `alone` is given,
+    new connections to them are dropped too, except to the ports in `alone`. Raises ValueError if a source is neither an
+    address nor a subnet.
     """
     accepted = []
     for rule in wanted:

@@ -188,7 +188,7 @@ def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return the text that preflight prints: all errors, then all warnings, each grouped by host under a headline.
+    """Return the text that preflight prints: all errors, then all warnings, each grouped by host.
 
     `groups` is {group: hosts}. Returns '' if there are no problems.
     """

@@ -57,7 +57,7 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
         (
             {"certificates": [{**BROKER, "name": "../broker"}]},
             "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: "
-            "not a valid file name, but files are named by it; "
+            "not a valid file name, but files are named after it; "
             "use letters, digits, dots and dashes",
         ),
         (

@@ -120,8 +120,9 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
 def write_and_wait(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
     """Write a change through the first of `brokers`, and wait until all of `brokers` have applied it.
 
-    Return '', or why the change failed: as PartlyWritten if it was written, as Unsure if that is unknown, as plain str
-    if it was not written. If the write got no answer, the change succeeds if all brokers have applied it.
+    Return '' on success, else the reason: a PartlyWritten if the change is written but not all brokers applied it, an
+    Unsure if it is unknown whether the change is written, a plain str if it is not written. If the write got no answer,
+    the change succeeds if all brokers have applied it.
     """
     scope, settings = change.work
     try:

@@ -60,7 +60,7 @@ def milliseconds(text: Any) -> int:
 
 
 def targets(group: Mapping[str, Any]) -> list[str]:
-    """Return which of the keys to, timestamp, shift and offsets are set in an entry for the module kafka_groups."""
+    """Return which of the keys `to`, `timestamp`, `shift` and `offsets` an entry of the module kafka_groups sets."""
     return [key for key in TARGETS if group.get(key) is not None]
 
 

@@ -50,7 +50,10 @@ def zookeeper_mode(answer: str) -> str:
 
 
 def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
-    """Return {server: mode}; the mode is as from `zookeeper_mode`. `servers` is {server: address}."""
+    """Return {server: mode}; `servers` is {server: address}.
+
+    The mode is leader, follower, observer, standalone, read-only, 'not serving' or, without an answer, 'down'.
+    """
     return {name: zookeeper_mode(four_letter_word(address, port, "srvr", tls)) for name, address in servers.items()}
 
 

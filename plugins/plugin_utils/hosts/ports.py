@@ -30,7 +30,7 @@ def _is_active(probe: Probe, unit: str) -> bool:
 
 ZOOKEEPER_PORT_CHANGED = ProblemKind(
     "ZOOKEEPER_PORT_CHANGED",
-    "the running server listens at {old}: it would not answer while other servers are restarted",
+    "the running server listens at {old}: a rolling restart would ask it at the new port, and get no answer",
     "set {old} again, or stop kafka.service and then zookeeper.service on all hosts and run again",
 )
 

@@ -155,8 +155,8 @@ CERTIFICATE_LONG = ProblemKind(
 )
 AUTHORITY_SHORT = ProblemKind(
     "AUTHORITY_SHORT",
-    "certificates of this CA are valid for {days} days, so that all would expire together with the CA",
-    "remove days (default: 3650), or lower pki_days",
+    "shorter than the {days} days of its certificates (pki_days): all would expire together with the CA",
+    "remove the key days (default: 3650), or set pki_days below it",
 )
 
 

@@ -115,7 +115,7 @@ ZOOKEEPER_ADMIN_SERVER = ProblemKind(
 ZOOKEEPER_SUPER_DIGEST = ProblemKind(
     "ZOOKEEPER_SUPER_DIGEST",
     "every client that has this password may change every znode, whatever its ACL",
-    "remove it: the owner of the znodes is identified by its certificate",
+    "remove it (a certificate identifies the owner of the znodes)",
 )
 # Of brokers, servers and clients.
 TLS = (

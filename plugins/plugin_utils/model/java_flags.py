@@ -210,7 +210,7 @@ OPTION_UNKNOWN = ProblemKind(
 )
 OPTION_UNKNOWN_FLAG = OPTION_UNKNOWN.variant(
     message="Java {releases} does not have this flag, and would not start",
-    advice="remove it: only older releases of Java had this flag, or none",
+    advice="remove it (the flag of an older Java release, or misspelled)",
 )
 OPTION_UNKNOWN_FLAG_ELSEWHERE = OPTION_UNKNOWN_FLAG.variant(
     message="Java {releases} does not have this flag (Java {elsewhere} has it), and would not start"

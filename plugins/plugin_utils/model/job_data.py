@@ -326,7 +326,8 @@ JOB_CHECKPOINT_DATA = ProblemKind(
 def local_files(model: Model) -> Iterator[Problem]:
     """Yield a problem for each Spark setting of executors, which has no effect because jobs have no executors.
 
-    Also yield a problem if spark.local.dir (the directory for temporary files) contains data of the job.
+    Also yield a problem if a directory of the job (checkpoint, input, output) is inside spark.local.dir, the directory
+    of Spark's temporary files.
     """
     for node in model.spark_nodes:
         for job in node.jobs:
@@ -391,7 +392,7 @@ class Flow:
 
 JOB_LOOP = ProblemKind(
     "JOB_LOOP",
-    "records that this job reads from {topic} return to {topic} ({path}): they would circulate without end",
+    "this job copies records from {topic} to this topic, and they return ({path}): they would circulate without end",
     "write to a topic that none of these jobs reads, or stop one of the jobs",
 )
 JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(

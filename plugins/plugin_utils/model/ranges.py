@@ -1,4 +1,4 @@
-"""Rules on lists with duplicates, and on numbers whose range the argument spec of a role cannot express."""
+"""Rules: lists contain no duplicates, and numbers are in ranges that the argument spec of a role cannot express."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ TIMER_NOWHERE_BROKERS = TIMER_NOWHERE.variant(
 )
 TIMER_LISTENERS = ProblemKind(
     "TIMER_LISTENERS",
-    "differs from the value of the brokers: {admin} would connect to other brokers than the playbooks",
-    "set one value for all hosts",
+    "differs from the value of the brokers: the timer on {admin} would connect to other brokers than the playbooks do",
+    "set one value in group all",
 )
 
 

@@ -43,7 +43,7 @@ CERTIFICATE_NAME = ProblemKind(
     "write it as dc1-kafka1.example.org or 198.51.100.7",
 )
 CERTIFICATE_NAME_FILE = CERTIFICATE_NAME.variant(
-    message="not a valid file name, but files are named by it", advice="use letters, digits, dots and dashes"
+    message="not a valid file name, but files are named after it", advice="use letters, digits, dots and dashes"
 )
 
 

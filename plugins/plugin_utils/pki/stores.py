@@ -39,7 +39,8 @@ CERTIFICATE_STEP_DROPPED = CERTIFICATE_STEP.variant(
 def keystore(work: Work, name: str, path: Path) -> Path:
     """Write the key and certificates of the PEM file `path` into a PKCS #12 store; return the path of the store.
 
-    The store is next to the PEM file. A store with the same content is not written again, since its bytes would differ.
+    The store is next to the PEM file. A store that already has this content is left as it is: each write of PKCS #12
+    gives other bytes (a random salt), and the file would look changed.
     Raises CertificateError if pki_store_password is not set or the PEM file is invalid, and OSError if a file cannot be
     read or written.
     """

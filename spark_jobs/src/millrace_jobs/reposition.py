@@ -71,7 +71,7 @@ def start_argument(arguments: argparse.Namespace) -> Start | None:
 
 
 def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
-    """Return {input name: list of a Move for each partition of the input}; nothing is changed.
+    """Return the new read positions of a job as {input name: [one Move per partition]}; nothing is changed.
 
     If `start` is None, the start in the configuration applies.
 

@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "AUTHORITY_SHORT",
         "group all/pki_authorities[infra].days",
-        "lower pki_days",
+        "set pki_days below it",
         variables={
             "all": {
                 "pki_authorities": [

@@ -54,7 +54,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "OPTION_UNKNOWN",
         f"{BROKERS}/kafka_gc_options",
-        "older releases of Java had this flag",
+        "the flag of an older Java release",
         variables=kafka(kafka_gc_options=["-XX:+UseConcMarkSweepGC"]),
     ),
     Mistake("OPTION_GONE", OPTIONS, "remove it", variables=kafka(kafka_java_options=["-XX:-UseBiasedLocking"])),

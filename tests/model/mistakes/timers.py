@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TIMER_LISTENERS",
         "dc1-zk1/kafka_admin_listeners",
-        "for all hosts",
+        "in group all",
         ADMIN,
         {**timer(), "kafka": {"kafka_admin_listeners": {"CLIENT": {"bootstrap.servers": "198.18.1.21:9092"}}}},
     ),

@@ -142,7 +142,7 @@ class Run:
         return self.now.ended
 
     def words(self) -> str:
-        """Return a line of progress, and update `progress`.
+        """Return the line that reports the progress of the copies, and store its figures in `self.progress`.
 
         Raises Unfinished after STALLED seconds without progress.
         """
@@ -154,7 +154,7 @@ class Run:
         return line
 
     def progress_line(self) -> str:
-        """Return a line of progress, and update `progress`.
+        """Return the line that reports the progress of the copies, and store its figures in `self.progress`.
 
         The line has the replicas and bytes copied, the rate, the time left, brokers that do not answer, and rejections.
         """

@@ -30,11 +30,11 @@ A broker that is restarted returns earlier.
 def outlooks(
     admin: Admin, progress: Progress, moves: Sequence[Move], metadata: Metadata, running: Mapping[Place, Running]
 ) -> list[Outlook]:
-    """Return the Outlook of each of these moves of a cancel.
+    """Return for each of these moves whether it can end and whether it can be canceled (an Outlook).
 
-    Stores in `progress.away` which brokers and replicas the moves need that are missing, and since when. A broker is
-    asked for offline log dirs if its replica is out of sync, or was missing at the previous call. `running` is
-    {partition: its reassignment}. Raises ImportError if kafka-python is not installed.
+    Stores in `progress.away` the missing brokers and replicas for which the moves wait, and since when they are
+    missing. A broker is asked for offline log dirs if its replica is out of sync, or was missing at the previous call.
+    `running` is {partition: its reassignment}. Raises ImportError if kafka-python is not installed.
     """
     places = {move.place for move in moves}
     incomplete = [
