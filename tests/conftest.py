@@ -1,7 +1,9 @@
 """What all tests share: the option --inventory, what it names, lines of the summary, and the cost of each test."""
 
 import gc
+import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,9 +32,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    forget_repository()
     config.pluginmanager.register(Costs(config))
     if not hasattr(config, "workerinput"):  # a process of pytest-xdist tells the first one
         config.pluginmanager.register(Failures(config))
+
+
+def forget_repository() -> None:
+    """Remove what a hook of git sets (GIT_DIR and others): tests that make repositories would change this one."""
+    names = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False)
+    for name in names.stdout.split():
+        os.environ.pop(name, None)
 
 
 class Failures:

@@ -8,8 +8,13 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
 LEAVE=   # layers that CI leaves out; they are of this run alone, and not of one that a test starts
-[ "$*" != all ] || LEAVE=${LEFT_OUT:-}
+for layer in ${LEFT_OUT:-}; do
+  case "$*:$layer" in all:spark | all:lab) LEAVE+=" $layer" ;; esac   # the layers of tests/ci_layers.py, no others
+done
 unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP LEFT_OUT   # of a run that started this one
+unset PYTEST_ADDOPTS PYTHONOPTIMIZE   # of the caller: they could leave out tests, or the assertions of helpers
+# shellcheck disable=SC2046  # a hook of git names its repository here, and tests make repositories of their own
+unset $(git rev-parse --local-env-vars 2>/dev/null)
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {

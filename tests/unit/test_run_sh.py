@@ -99,12 +99,13 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_layers_that_ci_leaves_out_are_named_and_not_run(checkout: Checkout) -> None:
     """Of `all` alone, and not of a run of one layer."""
-    leave = 'export LEFT_OUT="spark lab"; '
+    leave = 'export LEFT_OUT="spark lab unit site"; '  # the last two are none of CI's, and are run
     code, output = checkout.run("all", before=leave)
     assert code == 0, output
     assert all(f"{layer}: LEFT OUT" in output for layer in ("spark", "lab"))
     assert not [call for call in checkout.called() if call.startswith(("pytest tests/lab", "pytest tests/spark"))]
     assert [call for call in checkout.called() if call.startswith("pytest tests/survival")]
+    assert [call for call in checkout.called() if call.startswith("pytest -n")]
     code, output = checkout.run("lab", before=leave)
     assert code == 0 and "LEFT OUT" not in output
     assert [call for call in checkout.called() if call.startswith("pytest tests/lab")]
