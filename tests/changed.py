@@ -78,9 +78,11 @@ def changed_files(base: str) -> list[str]:
             )
         base = mains[0] if mains else "HEAD"
     fork = git("merge-base", "HEAD", base).strip()
-    different = git("diff", "--name-only", "--no-renames", fork).split("\n")
-    untracked = git("ls-files", "--others", "--exclude-standard").split("\n")
-    return sorted({name for name in (*different, *untracked) if name})
+    different = git("diff", "-z", "--name-only", "--no-renames", fork).split("\0")
+    untracked = git("ls-files", "-z", "--others", "--exclude-standard").split("\0")
+    paths = sorted({name for name in (*different, *untracked) if name})
+    removed.update(path for path in paths if path.endswith(".py") and not (ROOT / path).exists())
+    return paths
 
 
 def known(commit: str) -> bool:
@@ -139,8 +141,13 @@ def module_files(module: str, importer: str) -> tuple[str, ...]:
 
 @cache
 def python_files() -> frozenset[str]:
-    """Return all Python files of the repository, those that git does not know yet included."""
-    return frozenset(git("ls-files", "--cached", "--others", "--exclude-standard", "*.py").split())
+    """Return all Python files of the repository: also those that git does not know yet, and those a change removed."""
+    files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py").split("\0")
+    return frozenset(filter(None, files)) | removed
+
+
+removed = set[str]()
+"""Changed paths that do not exist any more; what still imports such a module is found by it."""
 
 
 @cache
@@ -170,7 +177,8 @@ def near(test: str) -> frozenset[str]:
 @cache
 def text_of(test: str) -> str:
     """Return the text of a test file and of its helpers; a conftest.py names what other tests use."""
-    return "\n".join((ROOT / file).read_text() for file in sorted(helpers(test)) if not file.endswith("conftest.py"))
+    files = [ROOT / file for file in sorted(helpers(test)) if not file.endswith("conftest.py")]
+    return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
 
 
 def touched(changed: Iterable[str]) -> dict[str, tuple[int, str]]:

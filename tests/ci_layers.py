@@ -45,8 +45,8 @@ def unchanged(commit: str | None, inputs: str) -> bool:
     """Tell whether no path that fits a pattern differs between a commit and HEAD; no if it is no ancestor."""
     if not commit or git("merge-base", "--is-ancestor", commit, "HEAD") is None:
         return False
-    changed = git("diff", "--name-only", "--no-renames", commit, "HEAD")
-    return changed is not None and not any(re.fullmatch(inputs, path) for path in changed.split("\n"))
+    changed = git("diff", "-z", "--name-only", "--no-renames", commit, "HEAD")
+    return changed is not None and not any(re.fullmatch(inputs, path) for path in changed.split("\0"))
 
 
 def landed(record: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def main(words: list[str]) -> int:
     if record.get("commit") == (git("rev-parse", "HEAD") or "").strip():
         print("landed.json names this commit already")
         return 0
-    if git("for-each-ref", "refs/remotes") and not git("branch", "--remotes", "--contains", "HEAD"):
-        print("make landed: this commit has not landed, no remote branch contains it", file=sys.stderr)
+    if git("for-each-ref", "refs/remotes") and not git("for-each-ref", "--contains", "HEAD", "refs/remotes/*/main"):
+        print("make landed: this commit has not landed, the branch main of no remote contains it", file=sys.stderr)
         return 1
     FILE.write_text(json.dumps(landed(record), indent=2) + "\n")
     print(f"{FILE.relative_to(ROOT)}: landing {landed(record)['landings']}; commit it with your change")

@@ -41,6 +41,18 @@ def test_each_name_of_the_table_is_that_of_a_test() -> None:
     assert sorted(glob for glob in names if not fnmatch.filter(tests, glob)) == []
 
 
+def test_what_imports_a_removed_module_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `git rm`: git does not list the module any more, and the tests that import it fail."""
+    path = "plugins/module_utils/kafka/removed_by_this_test.py"
+    monkeypatch.setattr(changed, "removed", {path})
+    changed.python_files.cache_clear()
+    try:
+        assert changed.module_files("ansible_collections.millrace.kafka." + path[:-3].replace("/", "."), "tests/x.py")
+    finally:
+        changed.python_files.cache_clear()
+        changed.module_files.cache_clear()
+
+
 def test_imports_through_other_files_are_followed() -> None:
     assert "plugins/module_utils/waits.py" in changed.closure("tests/unit/test_restart_waits.py")
     assert "tests/unit/clock.py" in changed.closure("tests/unit/test_restart_waits.py")
@@ -100,9 +112,11 @@ def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones(
     git("checkout", "-q", "work")
     (tmp_path / "edited").write_text("anew")
     (tmp_path / "deleted").unlink()
-    for name in ("untracked", "ignored"):
+    for name in ("untracked", "ignored", "größe"):
         (tmp_path / name).touch()
-    assert changed.changed_files("main") == [".gitignore", "committed", "deleted", "edited", "untracked"]
+    changes = [".gitignore", "committed", "deleted", "edited", "größe", "untracked"]
+    assert changed.changed_files("main") == changes
+    (tmp_path / "größe").unlink()
     with pytest.raises(SystemExit, match="BASE=<commit>"):
         changed.changed_files("no-such-commit")
     assert changed.changed_files(changed.BASE) == ["deleted", "edited", "untracked"]

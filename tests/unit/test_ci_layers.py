@@ -77,11 +77,20 @@ def test_a_file_that_leaves_the_inputs_by_a_new_name_is_a_change(commits: list[s
     assert ci_layers.left_out(record(commits[0])) == []
 
 
-def test_a_commit_that_no_remote_branch_contains_is_not_noted_as_landed(
+def test_an_input_whose_name_git_would_quote_is_noticed(commits: list[str]) -> None:
+    (ci_layers.ROOT / "spark_jobs/src/größe.py").touch()
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *identity, *words], cwd=ci_layers.ROOT, check=True)
+    assert ci_layers.left_out(record(commits[2])) == []
+
+
+def test_a_commit_that_no_main_of_a_remote_contains_is_not_noted_as_landed(
     commits: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ci_layers, "FILE", ci_layers.ROOT / "landed.json")
     subprocess.run(["git", "update-ref", "refs/remotes/origin/main", commits[1]], cwd=ci_layers.ROOT, check=True)
+    subprocess.run(["git", "update-ref", "refs/remotes/origin/feature", "HEAD"], cwd=ci_layers.ROOT, check=True)
     assert ci_layers.main(["landed"]) == 1 and "has not landed" in capsys.readouterr().err
     assert not ci_layers.FILE.exists()
     checkout(commits[1])
