@@ -92,6 +92,8 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
         (kafka(kafka_class_path=["/opt/metrics/*.jar"]),
          "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: Java expands * to all jars of a folder "
          "only if * is the whole last part of the path; write /opt/metrics/* for all jars of this folder, or"),
+        (kafka(kafka_class_path=["/opt/metrics*"]),
+         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics*: Java expands *"),
         ({"zookeeper": {"zookeeper_class_path": ["/opt/a*/metrics"]}},
          "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: Java expands *"),
         ({"all": {"organization": "example (EU)"}},

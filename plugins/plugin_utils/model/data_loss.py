@@ -62,7 +62,7 @@ def zookeeper(model: Model) -> Iterator[Problem]:
                 yield server.report(PURGE_OFF, variable, value)
             unsafe_values, kind = ZOOKEEPER.get(name.removeprefix("zookeeper."), ((), ZOOKEEPER_UNSAFE))
             if value.lower() in unsafe_values:
-                yield server.report(kind, variable, f"{name}={value}")
+                yield server.report(kind, variable, value if variable.endswith("]") else f"{name}={value}")
 
 
 RETENTION_SHORT = ProblemKind(
