@@ -313,7 +313,7 @@ def words(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_SERVERS_DIFFER = ProblemKind(
     "ZOOKEEPER_SERVERS_DIFFER",
-    "describes another ensemble than zookeeper_servers of the other servers",
+    "describes another ensemble than the variables of the other servers",
     "set {names} and {last} for the group, not for a host",
 )
 ZOOKEEPER_SERVER_MISSING = ProblemKind(

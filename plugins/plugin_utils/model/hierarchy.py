@@ -26,7 +26,7 @@ def observers(model: Model) -> Iterator[Problem]:
 
 
 ZOOKEEPER_WEIGHT_UNKNOWN = ProblemKind("ZOOKEEPER_WEIGHT_UNKNOWN", *UNKNOWN)
-ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number from 0", "set a weight, as 1")
+ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number of at least 0", "set a weight, as 1")
 ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
     "ZOOKEEPER_WEIGHTS_IDLE",
     "with weights, ZooKeeper requires a group for every voter: without zookeeper_groups, no server would start",

@@ -392,7 +392,7 @@ class Flow:
 
 JOB_LOOP = ProblemKind(
     "JOB_LOOP",
-    "this job copies records from {topic} to this topic, and they return ({path}): they would circulate without end",
+    "this job copies records of {topic} to {output}, and they return ({path}): they would circulate without end",
     "write to a topic that none of these jobs reads, or stop one of the jobs",
 )
 JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(
@@ -421,7 +421,9 @@ def loops(model: Model) -> Iterator[Problem]:
         hosts = tuple(dict.fromkeys(flow.node for flow in flows if (flow.job, flow.sink) == (last.job, last.sink)))
         kind = JOB_LOOP_DEAD_LETTERS if dead else JOB_LOOP
         place = f"spark_job_jobs[{last.job}]"
-        yield kind.problem(hosts, place, last.sink[1], warning=dead, topic=last.source[1], path=path)
+        yield kind.problem(
+            hosts, place, last.sink[1], warning=dead, topic=last.source[1], output=last.sink[1], path=path
+        )
 
 
 def _flows(node: SparkNode, job: Job, own_cluster: set[str]) -> Iterator[Flow]:

@@ -367,7 +367,10 @@ BROKERS_DIFFER = ProblemKind(
 BROKERS_DIFFER_LONG = BROKERS_DIFFER.variant(
     message="the other brokers have another value, but all brokers of a cluster must have one value"
 )
-BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(advice="continue the upgrade until all brokers have one version")
+BROKERS_DIFFER_VERSION = BROKERS_DIFFER.variant(
+    message="the other brokers have {others}: two versions are only for the time of an upgrade",
+    advice="continue the upgrade until all brokers have one version",
+)
 
 
 def same_everywhere(model: Model) -> Iterator[Problem]:
