@@ -12,7 +12,10 @@ for layer in ${LEFT_OUT:-}; do
   case "$*:$layer" in all:spark | all:lab) LEAVE+=" $layer" ;; esac   # the layers of tests/ci_layers.py, no others
 done
 unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP LEFT_OUT   # of a run that started this one
-unset PYTEST_ADDOPTS PYTHONOPTIMIZE   # of the caller: they could leave out tests, or the assertions of helpers
+# Of the caller: they could leave out tests, or the assertions of helpers. Parts of the campaign choose their tests of
+# one layer by PYTEST_ADDOPTS.
+unset PYTHONOPTIMIZE
+[ "$*" != all ] || unset PYTEST_ADDOPTS
 # shellcheck disable=SC2046  # a hook of git names its repository here, and tests make repositories of their own
 unset $(git rev-parse --local-env-vars 2>/dev/null)
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost

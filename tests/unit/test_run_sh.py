@@ -111,6 +111,16 @@ def test_layers_that_ci_leaves_out_are_named_and_not_run(checkout: Checkout) -> 
     assert [call for call in checkout.called() if call.startswith("pytest tests/lab")]
 
 
+def test_options_of_the_caller_reach_one_layer_and_not_all(checkout: Checkout) -> None:
+    """The campaign chooses its kills by them; in a run of all they would leave out tests."""
+    with_options = 'export PYTEST_ADDOPTS="-m campaign"; '
+    does = 'case "$name $*" in *pytest*) [ -z "${PYTEST_ADDOPTS:-}" ] || exit 1 ;; esac\nexit 0\n'
+    code, output = checkout.run("spark", before=with_options, does=does)
+    assert code == 1, output
+    code, output = checkout.run("all", before=with_options, does=does)
+    assert code == 0, output
+
+
 def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
     computes = "(ulimit -t 1; while :; do :; done) || true"  # killed when it has computed for a second
     code, output = checkout.run("all", does=f'case "$name $*" in "pytest tests/render") {computes} ;; esac\nexit 0\n')
