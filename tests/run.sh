@@ -7,17 +7,16 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
+MAY_LEAVE="spark lab"   # as INPUTS of tests/ci_layers.py
 LEAVE=   # layers that CI leaves out; they are of this run alone, and not of one that a test starts
-for layer in ${LEFT_OUT:-}; do
-  case "$*:$layer" in all:spark | all:lab) LEAVE+=" $layer" ;; esac   # the layers of tests/ci_layers.py, no others
+for layer in $MAY_LEAVE; do
+  [[ "$*" != all || " ${LEFT_OUT:-} " != *" $layer "* ]] || LEAVE+=" $layer"
 done
 unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP LEFT_OUT   # of a run that started this one
 # Of the caller: they could leave out tests, or the assertions of helpers. Parts of the campaign choose their tests of
 # one layer by PYTEST_ADDOPTS.
 unset PYTHONOPTIMIZE
 [ "$*" != all ] || unset PYTEST_ADDOPTS
-# shellcheck disable=SC2046  # a hook of git names its repository here, and tests make repositories of their own
-unset $(git rev-parse --local-env-vars 2>/dev/null)
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {

@@ -2,10 +2,32 @@
 
 import fnmatch
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import changed
 import pytest
+
+Git = Callable[..., None]
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Git]:
+    """Commands of git in an empty repository with the branch main, in which changes are looked for."""
+    caches = [value for value in vars(changed).values() if hasattr(value, "cache_clear")]
+
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+    monkeypatch.setattr(changed, "removed", set())
+    for cache in caches:
+        cache.cache_clear()
+    git("init", "-q", "-b", "main")
+    yield git
+    for cache in caches:
+        cache.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -41,16 +63,16 @@ def test_each_name_of_the_table_is_that_of_a_test() -> None:
     assert sorted(glob for glob in names if not fnmatch.filter(tests, glob)) == []
 
 
-def test_what_imports_a_removed_module_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_imports_a_removed_module_is_touched(git: Git, tmp_path: Path) -> None:
     """As after `git rm`: git does not list the module any more, and the tests that import it fail."""
-    path = "plugins/module_utils/kafka/removed_by_this_test.py"
-    monkeypatch.setattr(changed, "removed", {path})
-    changed.python_files.cache_clear()
-    try:
-        assert changed.module_files("ansible_collections.millrace.kafka." + path[:-3].replace("/", "."), "tests/x.py")
-    finally:
-        changed.python_files.cache_clear()
-        changed.module_files.cache_clear()
+    folder = tmp_path / "tests" / "unit"
+    folder.mkdir(parents=True)
+    (folder / "helper.py").touch()
+    (folder / "test_it.py").write_text("from unit import helper\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "x")
+    git("rm", "-q", "tests/unit/helper.py")
+    assert list(changed.touched(changed.changed_files("main"))) == ["tests/unit/test_it.py"]
 
 
 def test_imports_through_other_files_are_followed() -> None:
@@ -87,14 +109,9 @@ def test_the_nearest_tests_come_first_and_the_rest_is_named() -> None:
 
 
 def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    git: Git, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A branch with a commit, a deletion, an edit and a new file; the other branch went on by itself."""
-    monkeypatch.setattr(changed, "ROOT", tmp_path)
-
-    def git(*words: str) -> None:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
 
     def commit(*names: str) -> None:
         for name in names:
@@ -102,7 +119,6 @@ def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones(
         git("add", ".")
         git("commit", "-q", "-m", "x")
 
-    git("init", "-q", "-b", "main")
     commit("same", "edited", "deleted", ".gitignore")
     (tmp_path / ".gitignore").write_text("ignored")
     git("checkout", "-q", "-b", "work")

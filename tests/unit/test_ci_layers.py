@@ -1,12 +1,16 @@
 """Which layers CI leaves out, in a repository of three commits; and that the inputs of a layer are all it imports."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import changed
 import ci_layers
 import pytest
+
+QUOTED = "test_an_input_whose_name_git_would_quote_is_noticed"
 
 
 @pytest.fixture
@@ -77,6 +81,11 @@ def test_a_file_that_leaves_the_inputs_by_a_new_name_is_a_change(commits: list[s
     assert ci_layers.left_out(record(commits[0])) == []
 
 
+def test_runs_accept_to_leave_out_the_layers_with_inputs_and_no_others() -> None:
+    text = (changed.ROOT / "tests" / "run.sh").read_text()
+    assert re.findall('^MAY_LEAVE="(.*)"', text, re.MULTILINE) == [" ".join(ci_layers.INPUTS)]
+
+
 def test_an_input_whose_name_git_would_quote_is_noticed(commits: list[str]) -> None:
     (ci_layers.ROOT / "spark_jobs/src/größe.py").touch()
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
@@ -103,3 +112,14 @@ def test_what_a_layer_imports_is_among_its_inputs(layer: str) -> None:
     imported = set().union(*(changed.closure(path) for path in tests))
     inputs = f"{ci_layers.INPUTS[layer]}|{ci_layers.SHARED}"
     assert tests and [path for path in sorted(imported) if not re.fullmatch(inputs, path)] == []
+
+
+def test_tests_leave_the_repository_of_a_hook_alone(commits: list[str]) -> None:
+    """In a linked worktree git names its repository to hooks, and commands of git in other folders would use it."""
+    test = changed.ROOT / "tests" / "unit" / "test_ci_layers.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{test}::{QUOTED}"]
+    environment = {**os.environ, "GIT_DIR": str(ci_layers.ROOT / ".git")}
+    done = subprocess.run(command, cwd=changed.ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    refs = subprocess.run(["git", "rev-list", "--all"], cwd=ci_layers.ROOT, capture_output=True, text=True, check=True)
+    assert refs.stdout.split() == commits[::-1]
