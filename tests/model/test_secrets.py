@@ -191,3 +191,28 @@ def test_what_is_a_secret_in_a_unit(settings: dict[str, Any], said: list[str], t
     problems = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[0]
     assert [problem.value for problem in problems if problem.code == "UNIT_SECRET"] == said
     assert said or problems == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "wanted"),
+    [
+        (
+            {"Service": {"Environment": "LOG_DIR=/x PROXY=ieSh4Tho"}},
+            "[Service][Environment] = LOG_DIR: only start scripts",
+        ),
+        ({"Service": {"Environment": ["PROXY=ieSh4Tho", "JMX_PORT=1"]}}, "[Service][Environment]"),
+        ({"Service": {"Environment": {"PROXY": "ieSh4Tho"}}}, "[Service][Environment]: a mapping or a list"),
+        ({"Service": {"Enviroment": "PROXY=ieSh4Tho"}}, "[Service][Enviroment]: systemd has no such setting"),
+        ({"Unit": {"Environment": "PROXY=ieSh4Tho"}}, "[Unit][Environment]: systemd has no such setting"),
+        ({"Service": "Environment=PROXY=ieSh4Tho"}, "[Service]: not a section"),
+        ({"Environment": "PROXY=ieSh4Tho"}, "[Environment]: not a section"),
+    ],
+)
+def test_mistakes_in_the_environment_of_a_unit_do_not_show_its_values(
+    overrides: dict[str, Any], wanted: str, tmp_path: Path
+) -> None:
+    """Nothing but a name tells which of the values are secrets."""
+    folder = spoil(tmp_path / "inventory", replace(LAB, variables={"kafka": {"kafka_unit_overrides": overrides}}))
+    printed = [repr(problem) for problem in check(folder)[0]], check(folder)[1]
+    assert wanted in str(printed[1])
+    assert "ieSh4Tho" not in str(printed)

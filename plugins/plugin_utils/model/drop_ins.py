@@ -152,7 +152,10 @@ def settings(model: Model) -> Iterator[Problem]:
                         place = f"{name}[{section}][{key}]"
                         for kind, details in _findings(model, machine, function, section, str(key), value):
                             strange = kind is UNIT_SETTING_STRANGE or None
-                            yield machine.report(kind, place, value, warning=strange, **details)
+                            # The value of Environment may contain secrets, also if its name or section is wrong.
+                            secret = key == "Environment" or kind.code == UNIT_SETTING.code
+                            shown = details.get("name") if secret else value
+                            yield machine.report(kind, place, shown, warning=strange, **details)
 
 
 def denied_addresses(model: Model) -> Iterator[Problem]:

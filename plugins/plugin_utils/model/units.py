@@ -128,7 +128,7 @@ def sections(model: Model) -> Iterator[Problem]:
         for name, drop_in in overrides(machine):
             for section, settings in drop_in.items():
                 if not isinstance(settings, Mapping):
-                    yield machine.report(UNIT_SECTION, f"{name}[{section}]", settings)
+                    yield machine.report(UNIT_SECTION, f"{name}[{section}]")  # a value may contain a secret
                 elif section not in SECTIONS and not str(section).startswith("X-"):
                     near = next((known for known in SECTIONS if known.lower() == str(section).lower()), None)
                     kind = SECTION_UNKNOWN_TYPO if near else SECTION_UNKNOWN
