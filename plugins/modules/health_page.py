@@ -84,8 +84,8 @@ EXAMPLES = """
 
 RETURN = """
 msg:
-  description: "V(healthy), or the problems."
+  description: "V(no problem found), or the problems."
   type: str
   returned: always
-  sample: "not healthy: dc1-kafka2: kafka.service is failed"
+  sample: "the site is not healthy: dc1-kafka2: kafka.service is failed"
 """
