@@ -89,15 +89,15 @@ CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infr
         (
             "lab_stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names does not contain 198.18.51.21 of "
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: `names` does not contain 198.18.51.21 of "
             "dc1-kafka1, 198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2: peers "
             "that reach the host there, or see it connect from there, would reject the certificate; "
-            'add "{{ client_address }}" to names',
+            'add "{{ client_address }}" to `names`',
         ),
         (
             "stretch2",
             kafka(**PARTNERS),
-            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names does not contain 198.19.51.21 of "
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: `names` does not contain 198.19.51.21 of "
             "dc1-kafka1, 198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more: peers",
         ),
     ],

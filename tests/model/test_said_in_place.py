@@ -157,7 +157,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "from": ["198.19.2.0/24"]}]}},
             "DATABASE_SOURCE group all/postgresql_users[project_orders].from = 198.19.2.0/24: does not include "
             "dc1-spark3 (198.19.1.33) and dc1-spark4 (198.19.1.34), where job project_orders logs in as this user",
-            "add these addresses, or remove the key from: then the hosts of all jobs are allowed",
+            "add these addresses, or remove the key `from`: then the hosts of all jobs are allowed",
         ),
         (
             "dc1",
@@ -169,7 +169,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders"}]}},
             "DATABASE_SOURCE group all/postgresql_users[orders_owner].from = 198.19.1.33: does not include dc1-spark4 "
             "(198.19.1.34), where job project_orders logs in as this user",
-            "add this address, or remove the key from: then the hosts of all jobs are allowed",
+            "add this address, or remove the key `from`: then the hosts of all jobs are allowed",
         ),
         # The list that adds, and not the one that replaces.
         (

@@ -94,6 +94,24 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "only if * is the whole last part of the path; write /opt/metrics/* for all jars of this folder, or"),
         (kafka(kafka_class_path=["/opt/metrics*"]),
          "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics*: Java expands *"),
+        (users({"name": "order-writer"}),
+         "USER_PASSWORD group all/kafka_users[order-writer].password: the user has no password; "
+         "set password: \"{{ vault.passwords['order-writer'] }}\", and"),
+        (kafka(kafka_class_path=["lib/*.jar"]), "PATH_RELATIVE group kafka/kafka_class_path = lib/*.jar: not an"),
+        (kafka(kafka_class_path=["/opt/x:/opt/y"]), "PATH_SIGNS group kafka/kafka_class_path = /opt/x:/opt/y: "),
+        ({"zookeeper": {"zookeeper_config": {"maxClientCnxns": 1}}},
+         "warn ZOOKEEPER_LIMIT group zookeeper/zookeeper_config[maxClientCnxns] = 1: the server"),
+        ({"zookeeper": {"zookeeper_java_options": ["-Dzookeeper.snapCount=100"]}},
+         "warn ZOOKEEPER_LIMIT group zookeeper/zookeeper_java_options = snapCount=100: "),
+        ({"zookeeper": {"zookeeper_java_options": ["-Dzookeeper.forceSync=no"]}},
+         "ZOOKEEPER_UNSAFE group zookeeper/zookeeper_java_options = forceSync=no: "),
+        (kafka(kafka_config={"ssl.enabled.protocols": "TLSv1.2", "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}),
+         "CIPHER_UNFIT group kafka/kafka_config[ssl.cipher.suites] = TLS_AES_256_GCM_SHA384: none of these suites is "
+         "for TLSv1.2, the only protocol enabled: no connection could be made; add a suite of TLSv1.2, as "
+         "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, or remove it"),
+        ({"all": {"base_sysctl": {"vm.dirty_ratio": 5, "vm.dirty_background_ratio": 10}}},
+         "SYSCTL_VALUE group all/base_sysctl[vm.dirty_background_ratio] = 10: not less than vm.dirty_ratio (5): "
+         "writers would have to wait before the kernel starts to write; set less than 5"),
         ({"zookeeper": {"zookeeper_class_path": ["/opt/a*/metrics"]}},
          "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: Java expands *"),
         ({"all": {"organization": "example (EU)"}},

@@ -22,7 +22,8 @@ FIREWALL_NFT = ProblemKind(
 )
 FIREWALL_SSH_CLOSED = ProblemKind(
     "FIREWALL_SSH_CLOSED",
-    "Ansible connects to this port, but the firewall would close it: only port 22 and ansible_port stay open",
+    "Ansible connects to this port, but the firewall would close it: the port has no rule, and is neither 22 nor "
+    "ansible_port",
     "set ansible_port of the host to this port",
 )
 FIREWALL_CONTROL_NODE = ProblemKind(

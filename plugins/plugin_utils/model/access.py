@@ -45,7 +45,7 @@ USER_DUPLICATE = ProblemKind(
 USER_PASSWORD = ProblemKind(
     "USER_PASSWORD",
     "the user has no password",
-    'set password: "{{{{ vault.passwords.{user} }}}}", and the password itself in the vaulted file',
+    "set password: \"{{{{ vault.passwords['{user}'] }}}}\", and the password itself in the vaulted file",
 )
 USER_ITERATIONS = ProblemKind(
     "USER_ITERATIONS", "not from {least} to {most}: Kafka would reject the user", "remove it (default: 8192)"

@@ -87,8 +87,8 @@ def classes(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         path = [str(item) for item in broker.inputs.sequence(CLASS_PATH)]
         for item in path:
-            # A star elsewhere is reported as PATH_SIGNS.
-            if "*" not in item.removesuffix("/*") and not re.search(r"\.(jar|zip)$|/\*?$", item, re.IGNORECASE):
+            # A star elsewhere, or several paths in one entry, are reported as PATH_SIGNS.
+            if re.fullmatch(r"[^*:]*[^*:/]", item) and not re.search(r"\.(jar|zip)$", item, re.IGNORECASE):
                 yield broker.report(CLASS_MISSING_FOLDER, CLASS_PATH, item, folder=item)
         java_options = options(broker).get("kafka_java_options", [])
         if path or any(option.startswith(ADDING_CLASSES) for option in java_options):

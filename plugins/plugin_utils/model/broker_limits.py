@@ -80,7 +80,8 @@ LIMIT_MEANT_PRODUCER = LIMIT_MEANT.variant(
     advice="raise it to at least {least}, or remove it",
 )
 LIMIT_MEANT_TRANSACTION = LIMIT_MEANT_PRODUCER.variant(
-    message="less than {other} ({least}): brokers would forget the producer of a transaction that is still open"
+    message="less than {other} ({least}): brokers would forget a transactional id while its producer pauses "
+    "between transactions"
 )
 LIMIT_MEANT_SESSION_MOST = LIMIT_MEANT.variant(
     message="consumers request session.timeout.ms {session} by default: brokers would reject them from every group",

@@ -50,11 +50,11 @@ def missing(model: Model) -> Iterator[Problem]:
 
 CERTIFICATE_NAMES = ProblemKind(
     "CERTIFICATE_NAMES",
-    "names does not contain {names}: peers that reach the host there, or see it connect from "
+    "`names` does not contain {names}: peers that reach the host there, or see it connect from "
     "there, would reject the certificate",
-    "add every address of the host to names",
+    "add every address of the host to `names`",
 )
-CERTIFICATE_NAMES_VARIABLES = CERTIFICATE_NAMES.variant(advice="add {variables} to names")
+CERTIFICATE_NAMES_VARIABLES = CERTIFICATE_NAMES.variant(advice="add {variables} to `names`")
 CERTIFICATE_NAMES_ADVERTISED = CERTIFICATE_NAMES.variant(
     message="the broker's certificate ({certificate}) does not contain this name, so clients would reject the broker",
     advice="add this name to names of {certificate}",

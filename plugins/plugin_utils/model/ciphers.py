@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
@@ -99,11 +99,11 @@ CIPHER_UNFIT_PROVIDER = CIPHER_UNFIT.variant(
 )
 CIPHER_UNFIT_PROTOCOL = CIPHER_UNFIT.variant(
     message="none of these suites is for {protocols}, the only protocol enabled: no connection could be made",
-    advice="add a suite of {protocols}, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or remove it (default: Java's own list)",
+    advice="add a suite of {protocols}, as {example}, or remove it (default: Java's own list)",
 )
 CIPHER_UNFIT_KEY = CIPHER_UNFIT.variant(
     message="none of these suites is for {algorithm} keys, but pki_key is {key}: no connection could be made",
-    advice="add a suite, as TLS_ECDHE_{algorithm}_WITH_AES_256_GCM_SHA384, or remove it (default: Java's own list)",
+    advice="add a suite, as {example}, or remove it (default: Java's own list)",
 )
 
 
@@ -137,15 +137,27 @@ def _check(
             yield machine.report(CIPHER_UNFIT_PROVIDER, place, foreign, warning=True)
         enabled = _protocols(match, among)
         usable = [item for item in given if ("TLSv1.3" if item in TLS_1_3 else "TLSv1.2") in enabled]
-        unfit = sorted(
-            key for key in keys.get(match[1] or match[3] or "", ()) if not any(_signs(i, key) for i in usable)
-        )
+        own_keys = sorted(keys.get(match[1] or match[3] or "", ()))
+        unfit = [key for key in own_keys if not any(_signs(i, key) for i in usable)]
         if not usable:
             protocols = " and ".join(sorted(enabled))
-            yield machine.report(CIPHER_UNFIT_PROTOCOL, place, ", ".join(given), protocols=protocols)
+            example = TLS_1_3[1] if "TLSv1.3" in enabled else _older_suite(own_keys[:1])
+            yield machine.report(CIPHER_UNFIT_PROTOCOL, place, ", ".join(given), protocols=protocols, example=example)
         elif unfit:
-            algorithm = "ECDSA" if unfit[0].startswith("ec") else "RSA"
-            yield machine.report(CIPHER_UNFIT_KEY, place, ", ".join(given), algorithm=algorithm, key=unfit[0])
+            algorithm, example = _algorithm(unfit), _older_suite(unfit)
+            yield machine.report(
+                CIPHER_UNFIT_KEY, place, ", ".join(given), algorithm=algorithm, key=unfit[0], example=example
+            )
+
+
+def _algorithm(keys: Sequence[str]) -> str:
+    """Return the name of the algorithm of the first of these key types, as ECDSA of ec-p256; RSA without a key."""
+    return "ECDSA" if keys and keys[0].startswith("ec") else "RSA"
+
+
+def _older_suite(keys: Sequence[str]) -> str:
+    """Return a cipher suite of TLS 1.2 that the first of these key types can use."""
+    return f"TLS_ECDHE_{_algorithm(keys)}_WITH_AES_256_GCM_SHA384"
 
 
 @cache

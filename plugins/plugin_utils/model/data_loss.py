@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS, TINY
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble import settings_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -49,20 +49,12 @@ def zookeeper(model: Model) -> Iterator[Problem]:
     Also yield a warning if autopurge is off, because old snapshots would fill the disk.
     """
     for server in model.servers:
-        given = [(f"zookeeper_config[{name}]", str(name), text(value)) for name, value in server.config.items()]
-        for variable, java_options in options(server).items():
-            parts = (
-                option.removeprefix("-Dzookeeper.").partition("=")
-                for option in java_options
-                if "-Dzookeeper." in option
-            )
-            given += [(variable, name, value) for name, _, value in parts]
-        for variable, name, value in given:
+        for variable, name, value, shown in settings_of(server):
             if name == "autopurge.purgeInterval" and (whole(value) or 0) < 1:
-                yield server.report(PURGE_OFF, variable, value)
-            unsafe_values, kind = ZOOKEEPER.get(name.removeprefix("zookeeper."), ((), ZOOKEEPER_UNSAFE))
+                yield server.report(PURGE_OFF, variable, shown)
+            unsafe_values, kind = ZOOKEEPER.get(name, ((), ZOOKEEPER_UNSAFE))
             if value.lower() in unsafe_values:
-                yield server.report(kind, variable, value if variable.endswith("]") else f"{name}={value}")
+                yield server.report(kind, variable, shown)
 
 
 RETENTION_SHORT = ProblemKind(

@@ -68,7 +68,7 @@ DATABASE_NAME = ProblemKind(
 DATABASE_PASSWORD_NONE = ProblemKind(
     "DATABASE_PASSWORD_NONE",
     "empty: the server would reject every login",
-    'set a password from the vaulted file, as "{{{{ vault.passwords.{user} }}}}"',
+    "set a password from the vaulted file, as \"{{{{ vault.passwords['{user}'] }}}}\"",
 )
 DATABASE_OWNER = ProblemKind(
     "DATABASE_OWNER", "no user owns this database: its tables cannot be created", "set owner: true for one of its users"
@@ -119,7 +119,7 @@ def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[
 DATABASE_SOURCE = ProblemKind(
     "DATABASE_SOURCE",
     "the list is empty: this user could not log in from any host",
-    "list addresses, or remove the key from: then the hosts of all jobs are allowed",
+    "list addresses, or remove the key `from`: then the hosts of all jobs are allowed",
 )
 DATABASE_SOURCE_FORM = DATABASE_SOURCE.variant(
     message="{reason}", advice="use an address, or a subnet such as 198.51.100.0/24"
@@ -133,10 +133,10 @@ DATABASE_SOURCE_FIREWALL = DATABASE_SOURCE.variant(
 )
 DATABASE_SOURCE_JOB = DATABASE_SOURCE.variant(
     message="does not include {nodes}, where job {jobs} logs in as this user: the server would reject the job",
-    advice="add this address, or remove the key from: then the hosts of all jobs are allowed",
+    advice="add this address, or remove the key `from`: then the hosts of all jobs are allowed",
 )
 DATABASE_SOURCE_HOSTS = DATABASE_SOURCE_JOB.variant(
-    advice="add these addresses, or remove the key from: then the hosts of all jobs are allowed"
+    advice="add these addresses, or remove the key `from`: then the hosts of all jobs are allowed"
 )
 LOG_IN = "does not include {nodes}, where jobs {jobs} log in as this user: the server would reject the jobs"
 DATABASE_SOURCE_JOBS = DATABASE_SOURCE_JOB.variant(message=LOG_IN)

@@ -83,7 +83,7 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
 def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
     """Return [problem] if a path in a class path contains a star that the JVM would not expand, else []."""
     folder, star, rest = path.partition("*")
-    if not star or (not rest and folder.endswith("/")) or ":" in path:
+    if not path.startswith("/") or not star or (not rest and folder.endswith("/")) or ":" in path:
         return []
     return [machine.report(PATH_SIGNS_STAR, name, path, folder=folder.rpartition("/")[0])]
 

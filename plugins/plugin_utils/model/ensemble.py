@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -67,7 +68,7 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
             by_value.setdefault(str(server.config.get(name)), []).append(server.name)
         if len(by_value) > 1:
             value, hosts = min(by_value.items(), key=lambda item: len(item[1]))
-            others = ["no value" if other == "None" else other for other in sorted(by_value) if other != value]
+            others = ["the default" if other == "None" else other for other in sorted(by_value) if other != value]
             shown = None if value == "None" else value
             yield SERVERS_DIFFER.problem(hosts, f"zookeeper_config[{name}]", shown, others=others)
 
@@ -224,15 +225,23 @@ def limits(model: Model) -> Iterator[Problem]:
             if ticks is not None and tick >= MIN_TICK and 0 < ticks * tick < least:
                 variable = f"{CONFIG}[{name}]"
                 yield server.report(kind, variable, ticks, milliseconds=ticks * tick, least=-(-least // tick))
-        counts = [(f"{CONFIG}[{name}]", name, whole(server.config.get(name))) for name in COUNTS]
-        parts = [option.partition("=") for option in options(server).get("zookeeper_java_options", ())]
-        counts += [
-            ("zookeeper_java_options", name.removeprefix("-Dzookeeper."), whole(value)) for name, _, value in parts
-        ]
-        for variable, name, number in counts:
+        for variable, name, value, shown in settings_of(server):
+            number = whole(value)
             if name in COUNTS and number is not None and 0 < number < COUNTS[name][0]:
                 _, default, kind = COUNTS[name]
-                yield server.report(kind, variable, f"{name}={number}", default=default)
+                yield server.report(kind, variable, shown, default=default)
+
+
+def settings_of(server: ZooKeeperServer) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the settings of a server, as (variable, name, value, text to print): of its file and its Java options."""
+    for name, value in server.config.items():
+        yield f"{CONFIG}[{name}]", str(name).removeprefix("zookeeper."), text(value), text(value)
+    for variable, java_options in options(server).items():
+        for option in java_options:
+            name, _, value = option.partition("=")
+            if name.startswith("-Dzookeeper."):
+                name = name.removeprefix("-Dzookeeper.")
+                yield variable, name, value, f"{name}={value}"
 
 
 BUFFER_DIFFERS = ProblemKind(

@@ -156,7 +156,7 @@ CERTIFICATE_LONG = ProblemKind(
 AUTHORITY_SHORT = ProblemKind(
     "AUTHORITY_SHORT",
     "shorter than the {days} days of its certificates (pki_days): all would expire together with the CA",
-    "remove the key days (default: 3650), or set pki_days below it",
+    "set days above {days} (default: 3650), or lower pki_days",
 )
 
 

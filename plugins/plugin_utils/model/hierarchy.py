@@ -120,12 +120,8 @@ def numbers(model: Model) -> Iterator[Problem]:
 
 ZOOKEEPER_DECISIVE = ProblemKind(
     "ZOOKEEPER_DECISIVE",
-    "forms a quorum alone: its failure loses writes that no other server has acknowledged, but promise is zero_loss",
-    "remove zookeeper_weights, and give each datacenter a group, or declare promise: available",
-)
-ZOOKEEPER_DECISIVE_AVAILABLE = ZOOKEEPER_DECISIVE.variant(
-    message="forms a quorum alone: its failure loses writes that no other server has acknowledged",
-    advice="remove zookeeper_weights, and give each datacenter a group, or keep it: promise: available allows this",
+    "forms a quorum alone: its failure loses writes that nothing else has acknowledged",
+    "remove zookeeper_weights, and give each datacenter a group",
 )
 
 
@@ -155,8 +151,8 @@ def decisive(model: Model) -> Iterator[Problem]:
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     for name, members in failures.items():
         if name not in indispensable and quorum(layout, set(members)):
-            kind = ZOOKEEPER_DECISIVE_AVAILABLE if available else ZOOKEEPER_DECISIVE
-            yield kind.problem(where, variable, name, warning=available)
+            # Of stretch2 alone: in other layouts the loss of such a datacenter or server leaves no quorum.
+            yield ZOOKEEPER_DECISIVE.problem(where, variable, name, warning=available)
 
 
 ZOOKEEPER_INDISPENSABLE = ProblemKind(

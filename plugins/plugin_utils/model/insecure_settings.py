@@ -70,7 +70,7 @@ TOKEN_CLEAR = ProblemKind(
 AUTHORIZER_NONE = ProblemKind(
     "AUTHORIZER_NONE",
     "ACLs are not evaluated, so every user that can log in may do everything",
-    "delete this key: the role sets the authorizer",
+    "delete this key (the role sets the authorizer)",
 )
 EVERYONE_ALLOWED = ProblemKind(
     "EVERYONE_ALLOWED",
@@ -80,7 +80,7 @@ EVERYONE_ALLOWED = ProblemKind(
 ZNODES_OPEN = ProblemKind(
     "ZNODES_OPEN",
     "every client of ZooKeeper may change Kafka's znodes, including ACLs and passwords",
-    "delete this key: the role sets it to true",
+    "delete this key (the role sets it to true)",
 )
 ZNODES_OPEN_SKIPPED = ZNODES_OPEN.variant(
     message="ZooKeeper ignores the ACLs of znodes: any client may change every znode", advice="remove it (default: no)"
@@ -91,7 +91,7 @@ ZOOKEEPER_CLIENT_AUTH = ProblemKind(
 ZOOKEEPER_CLEAR = ProblemKind(
     "ZOOKEEPER_CLEAR",
     "servers do not authenticate each other, and all writes are sent unencrypted",
-    "delete this key: zookeeper_quorum_tls: true already sets it",
+    "delete this key (zookeeper_quorum_tls: true sets it already)",
 )
 ZOOKEEPER_CLEAR_PORT = ZOOKEEPER_CLEAR.variant(
     message="the port also accepts unencrypted connections",

@@ -326,8 +326,8 @@ JOB_CHECKPOINT_DATA = ProblemKind(
 def local_files(model: Model) -> Iterator[Problem]:
     """Yield a problem for each Spark setting of executors, which has no effect because jobs have no executors.
 
-    Also yield a problem if a directory of the job (checkpoint, input, output) is inside spark.local.dir, the directory
-    of Spark's temporary files.
+    Also yield a problem if spark.local.dir, the directory of Spark's temporary files, is a directory of the job
+    (checkpoint, input, output), or is inside one.
     """
     for node in model.spark_nodes:
         for job in node.jobs:

@@ -103,7 +103,7 @@ SYSCTL_VALUE_DIRTY_TWICE = SYSCTL_VALUE.variant(
 )
 SYSCTL_VALUE_DIRTY_RATIO = SYSCTL_VALUE.variant(
     message="not less than vm.dirty_ratio ({limit}): writers would have to wait before the kernel starts to write",
-    advice="lower it, for example to 5",
+    advice="set less than {limit}",
 )
 SYSCTL_VALUE_NR_OPEN = SYSCTL_VALUE.variant(
     message="less than {input} ({limit}): systemd cannot start a service with a higher limit",

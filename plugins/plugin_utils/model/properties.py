@@ -286,7 +286,8 @@ def _order(broker: Broker) -> Iterator[Problem]:
 AUTHORIZER_SUPER_USERS = ProblemKind(
     "AUTHORIZER_SUPER_USERS",
     "without super.users the brokers themselves are denied, and the cluster does not start",
-    "set kafka_super_users to the principals of the brokers and the admin, and remove super.users from kafka_config",
+    "set kafka_super_users to the principals of the brokers and the admin, and remove super.users from kafka_config "
+    "if it is set there",
 )
 
 

@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_PASSWORD",
         f"{ALL}/kafka_users[orders].password",
-        "vault.passwords.orders",
+        "vault.passwords['orders']",
         variables=users({"name": "orders"}),
     ),
     Mistake(

@@ -75,7 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ZOOKEEPER_DECISIVE",
         f"{SERVERS}/zookeeper_weights",
-        "promise: available",
+        "remove zookeeper_weights, and give each datacenter a group",
         variables=zookeeper(zookeeper_weights={4: 0, 5: 0, 6: 0}),
         inventory="lab_stretch2",
     ),

@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "AUTHORITY_SHORT",
         "group all/pki_authorities[infra].days",
-        "set pki_days below it",
+        "set days above 397 (default: 3650), or lower pki_days",
         variables={
             "all": {
                 "pki_authorities": [

@@ -80,7 +80,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "AUTHORIZER_SUPER_USERS",
         f"{BROKERS}/kafka_config[authorizer.class.name]",
-        "and remove super.users from kafka_config",
+        "set kafka_super_users to the principals",
         variables=kafka(
             kafka_super_users=[], kafka_config={"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
         ),
