@@ -12,6 +12,8 @@ export CONTAINERS_CONF := $(CURDIR)/lab/podman.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Where it is set, as in many images, each start of Ansible compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# With `make -j2 test` the setup would run beside tests of another run.
+.NOTPARALLEL:
 
 # What `make lab` derived where another checkout's lab held the networks.
 LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
@@ -50,11 +52,12 @@ collection: python ## the collection millrace.kafka as a file, .build/millrace-k
 alone: python
 	@$(PYTHON) tests/checkout_lock.py
 
+# LEAVE is of .ci/run, and only of a command line: a person's run leaves out nothing.
 test: alone setup ## everything that CI runs
-	@tests/run.sh all
+	@LEFT_OUT='$(if $(findstring command,$(origin LEAVE)),$(LEAVE))' tests/run.sh all
 
 quick: ## checks and tests that your change touches, at most four minutes (BASE=origin/main: compared with)
-	@BASE=$(BASE) tests/run.sh quick
+	@BASE='$(BASE)' tests/run.sh quick
 
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
 	@tests/run.sh lint

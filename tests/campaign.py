@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Sequence
 
 import campaign_status
+import observations
 from campaign_parts import PARTS
 from campaign_run import Campaign, PartError, say
 from checkout_lock import BusyError, only_run
@@ -52,6 +53,11 @@ def main(arguments: Sequence[str]) -> int:
     seed = os.environ.get("SEED", "")
     if not re.fullmatch("[0-9]*", seed):
         print(f"campaign: SEED={seed} is no whole number", file=sys.stderr)
+        return 2
+    try:
+        observations.read(campaign_status.FILE)
+    except ValueError as error:
+        print(f"campaign: {error}", file=sys.stderr)
         return 2
     try:
         with only_run(" ".join(("make campaign", *arguments))) as lock:

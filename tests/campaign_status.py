@@ -51,7 +51,8 @@ def git(*words: str) -> str:
 
 def commits_since(commit: str) -> int | None:
     """Return the number of commits from a commit to HEAD; None where the commit is unknown here."""
-    number = git("rev-list", "--count", f"{commit.rstrip('+')}..HEAD")
+    start = commit.rstrip("+")
+    number = git("rev-list", "--count", f"{start}..HEAD") if start else ""
     return int(number) if number else None
 
 

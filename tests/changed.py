@@ -2,8 +2,8 @@
 
 A change is what differs from the merge base with BASE (origin/main), uncommitted and untracked files included. A test
 file is touched where it was changed itself, where it imports a changed file, where TABLE names it for a changed path,
-where its text names the changed file, and last where it imports the file through others. What does not fit into the
-time is printed: `make test` runs it.
+and where its text names the changed file. Last come test files that import the file through others, and those that
+name it by a word of many test files. What does not fit into the time is printed: `make test` runs it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ DOCS = ("unit/test_docs", "unit/test_pages", "unit/test_role_docs", "unit/test_p
 HARNESS = ("unit/test_run_sh", "unit/test_campaign", "unit/test_costs", "unit/test_changed", "unit/test_checkout_lock")
 NO_TESTS = 5
 """The exit status of pytest where all tests were deselected."""
+MANY = 20
+"""A word that more test files name, as `run`, says little."""
 COMMON = ("conftest.py", "__init__.py", "main.yml", "README.md")
 """File names that say nothing where a text names them."""
 # A pattern of changed paths, and the test files below tests/ that they touch besides those found by imports and names.
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"roles/(\w+)/(?:README|meta).*", ("unit/test_role_docs", "model/test_fitting*", "model/test_types")),
     (r"roles/(\w+)/.*", (r"render/test_\1*", "render/test_base")),
+    (r"roles/postgresql/.*", ("render/test_database",)),
+    (r"roles/archive/.*", ("render/test_java", "render/test_zookeeper", "render/test_spark_job")),
     (
         r"functions/(\w+)\.yml",
         (r"render/test_\1*", "unit/test_functions", "model/test_new_function", "model/test_mistakes"),
@@ -204,13 +208,18 @@ def reasons(path: str) -> Iterator[tuple[str, int, str]]:
             yield test, 1, "renders roles that use"
     file = Path(path)
     named = re.compile(rf"(?<![\w.-]){re.escape(file.name)}(?![\w-])|[\"'/]{re.escape(file.stem)}[\"']")
+    naming = {
+        test
+        for test in test_files()
+        if file.name not in COMMON and file.stem in text_of(test) and named.search(text_of(test))
+    }
     for test in test_files():
         if path in near(test):
             yield test, 1, "imports"
         elif path in closure(test):
             yield test, 2, "imports, through others,"
-        elif file.name not in COMMON and file.stem in text_of(test) and named.search(text_of(test)):
-            yield test, 1, "names"
+        elif test in naming:
+            yield test, 1 if len(naming) <= MANY else 2, "names"
 
 
 def rendering(plugin: str) -> Iterator[str]:
@@ -336,7 +345,7 @@ def main() -> int:
         if (status := run(command)) and not (status == NO_TESTS and "pytest" in command):
             failed.append(" ".join(command[:3]))
         elif status:
-            print("  all of them are tests of the campaign: none was run")
+            print("  pytest has no test of these files to run (tests of the campaign are not run here)")
     print(json.dumps({"seconds": round(time.monotonic() - began), "failed": failed, "left out": len(chosen.left_out)}))
     return 1 if failed else 0
 

@@ -76,11 +76,11 @@ def refusal(own: set[int]) -> str:
 
 
 def holders() -> set[int]:
-    """Return the processes that have the file open, as far as this user may see it."""
+    """Return the processes that hold the lock with an open file, as far as this user may see it."""
     found, place = set(), str(FILE.resolve())
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with contextlib.suppress(OSError):  # ended meanwhile, or another user's
-            if os.readlink(link) == place:
+            if os.readlink(link) == place and "FLOCK" in link.parents[1].joinpath("fdinfo", link.name).read_text():
                 found.add(int(link.parts[2]))
     return found
 

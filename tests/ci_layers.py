@@ -78,6 +78,10 @@ def main(words: list[str]) -> int:
     if record.get("commit") == (git("rev-parse", "HEAD") or "").strip():
         print("landed.json names this commit already")
         return 0
+    since = (git("diff", "--name-only", record.get("commit", ""), "HEAD") or "").split() if record else ()
+    if since == [str(FILE.relative_to(ROOT))]:
+        print("make landed: only landed.json has changed since the landing that it names", file=sys.stderr)
+        return 1
     if git("for-each-ref", "refs/remotes") and not git("for-each-ref", "--contains", "HEAD", "refs/remotes/*/main"):
         print("make landed: this commit has not landed, the branch main of no remote contains it", file=sys.stderr)
         return 1

@@ -15,7 +15,7 @@ done
 unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP LEFT_OUT   # of a run that started this one
 # Of the caller: they could leave out tests, or the assertions of helpers. Parts of the campaign choose their tests of
 # one layer by PYTEST_ADDOPTS.
-unset PYTHONOPTIMIZE
+unset PYTHONOPTIMIZE POSIXLY_CORRECT
 [ "$*" != all ] || unset PYTEST_ADDOPTS
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
@@ -24,7 +24,7 @@ lint() {
   ruff check .
   ruff format --check .
   # What mypy keeps it compares with the files' contents, so checkouts share it.
-  mypy --cache-dir "${XDG_CACHE_HOME:-$HOME/.cache}/millrace/mypy" \
+  mypy --cache-dir "${XDG_CACHE_HOME:-${HOME:-$PWD/.build}/.cache}/millrace/mypy" \
     collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
     packaging lab/up.py lab/wordcount.py lab/orders.py \
     tests/*.py \
@@ -363,8 +363,8 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
-    lint | unit | render | spark | quick | bench-jobs) ;;
-    all | lab | survival) labs=yes ;;
+    lint | unit | render | spark | bench-jobs) ;;
+    all | quick | lab | survival) labs=yes ;;
     molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
       echo "run.sh: no layer $layer; there are: all lint unit render spark quick lab survival molecule bench-jobs" >&2
@@ -386,7 +386,9 @@ done
   echo "run.sh: all is every layer, and stands alone" >&2
   exit 2
 }
-if [ -z "${MILLRACE_TESTS_LOCK:-}" ]; then   # else a part of the campaign, which has it
+# Of a part of the campaign, which has the lock; without the open file this is a run of its own.
+[ "/proc/$$/fd/${MILLRACE_TESTS_LOCK:-none}" -ef .build/tests.lock ] || unset MILLRACE_TESTS_LOCK
+if [ -z "${MILLRACE_TESTS_LOCK:-}" ]; then
   mkdir -p .build
   exec 4<>.build/tests.lock   # kept open by this shell, its lanes and their commands: who of them lives, has the lock
   python tests/checkout_lock.py $$ "tests/run.sh $*" <&4 || exit

@@ -7,7 +7,8 @@ The hooks of this module work in every folder whose conftest.py imports them. Fo
 2. If the test passes otherwise, it fails with PromiseBroken, which names every exceeded bound.
 3. If the test was starved (starved.py) each time that a bound was exceeded, the fixtures are torn down, so the lab is
    healed, and the test is run once more. A teardown that fails is a failure: the test is not run again.
-4. The result of the second run is the result of the test. The notes of both runs are in the summary.
+4. The result of the second run is the result of the test, unless that run was skipped.
+   The notes of both runs are in the summary.
 
 A test that cannot be run twice on one lab has the marker `timed(again=False)`.
 """
@@ -38,7 +39,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as error:
         for exceeded in trial.exceeded:
             error.add_note(f"a bound was exceeded, too: {exceeded}")
-        raise
+        if not (trial.exceeded and isinstance(error, pytest.skip.Exception)):
+            raise
     finally:
         Clock.trial = None
     if trial.exceeded:
@@ -60,7 +62,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         line = f"{item.name}: measured again. First run: {first}"
         print(line)
         item.user_properties.append((NOTE, line))
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        again = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports = reports if any(report.skipped for report in again) else again
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

@@ -57,6 +57,18 @@ def test_the_last_run_of_each_part_is_kept() -> None:
     assert observations.read(campaign_status.FILE).keys() == {"bad", "good"}, "what another run has seen stays"
 
 
+def test_a_damaged_file_of_last_runs_is_refused_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    campaign_status.FILE.write_text("<<<<<<< HEAD\n{}\n")
+    assert campaign.main(["good"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "campaign.json is damaged" in said.err
+
+
+def test_the_distance_to_an_unnamed_commit_is_unknown() -> None:
+    assert campaign_status.commits_since("") is None and campaign_status.commits_since("+") is None
+    assert campaign_status.commits_since("HEAD") == 0
+
+
 def test_a_part_that_nobody_runs_is_marked() -> None:
     today = date(2026, 5, 31)
     run = {"date": "2026-05-01", "commit": "abc", "result": "passed", "seconds": 1, "seed": 1}

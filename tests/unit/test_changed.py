@@ -94,6 +94,11 @@ def test_every_python_file_of_the_product_touches_a_test() -> None:
     assert [file for file in left if not changed.touched([file])] == []
 
 
+def test_a_word_that_many_tests_name_says_little() -> None:
+    ranks = {rank for _, rank, why in changed.reasons("roles/none/run") if why == "names"}
+    assert ranks == {2}
+
+
 def test_the_nearest_tests_come_first_and_the_rest_is_named() -> None:
     tests = {"tests/unit/test_near.py": 1, "tests/unit/test_far.py": 2, "tests/unit/test_costly.py": 1}
     costs = {

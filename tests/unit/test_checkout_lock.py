@@ -14,7 +14,8 @@ from unit.test_run_sh import ROOT, Checkout
 BUSY = "another run of tests is there, so this one did nothing: "
 # A pytest that runs until Ctrl-C, and then removes its labs.
 WAITS = """case "$name $*" in "pytest tests/render")
-  trap 'echo "$name $* removed its lab" >>"$NOTES"; exit 2' INT; while :; do sleep 0.2; done ;;
+  sleep 300 >/dev/null 2>&1 4>&- &   # without the lock's file: a command that ends is no holder for a moment
+  trap 'kill $!; echo "$name $* removed its lab" >>"$NOTES"; exit 2' INT; wait ;;
 esac
 """
 SINCE = r"since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d"
@@ -48,9 +49,30 @@ def test_a_second_run_names_the_first_and_touches_nothing(checkout: Checkout) ->
 def test_a_part_of_the_campaign_has_its_lock(checkout: Checkout) -> None:
     first = checkout.begin("render", does=WAITS)
     checkout.until_called("pytest tests/render")
-    code, output = checkout.run("lint", before="export MILLRACE_TESTS_LOCK=9; ")
+    held = f"exec 9<>{checkout.folder}/.build/tests.lock; export MILLRACE_TESTS_LOCK=9; "
+    code, output = checkout.run("lint", before=held)
     assert code == 0, output
+    code, output = checkout.run("lint", before="export MILLRACE_TESTS_LOCK=9; ")
+    assert code == 2 and BUSY in output, "the variable alone is no lock"
     first.terminate()
+    first.communicate(timeout=60)
+
+
+def test_a_process_that_reads_the_file_is_not_named_as_a_holder(checkout: Checkout) -> None:
+    first = checkout.begin("render", does=WAITS)
+    checkout.until_called("pytest tests/render")
+    with (checkout.folder / ".build" / "tests.lock").open() as file:
+        reader = subprocess.Popen(["sleep", "60"], stdin=file)
+    try:
+        first.send_signal(signal.SIGKILL)
+        first.wait(60)
+        code, output = checkout.run("lint")
+        holders = output.rpartition("kill -INT")[2].split()
+        assert code == 2 and holders and str(reader.pid) not in holders, output
+        subprocess.run(["kill", "-INT", *holders], check=True)
+    finally:
+        reader.kill()
+        reader.wait(60)
     first.communicate(timeout=60)
 
 

@@ -106,6 +106,26 @@ def test_a_commit_that_no_main_of_a_remote_contains_is_not_noted_as_landed(
     assert ci_layers.main(["landed"]) == 0 and ci_layers.read()["commit"] == commits[1]
 
 
+def test_what_has_landed_is_counted_once(
+    commits: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ci_layers, "FILE", ci_layers.ROOT / "landed.json")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    assert ci_layers.main(["landed"]) == 0
+    for words in (["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *identity, *words], cwd=ci_layers.ROOT, check=True)
+    assert ci_layers.main(["landed"]) == 1 and "only landed.json has changed" in capsys.readouterr().err
+    assert ci_layers.read()["landings"] == 1
+
+
+def test_a_person_s_run_leaves_out_nothing_that_the_environment_names() -> None:
+    make = ["make", "-n", "test"]
+    for words, left_out in (([], ""), (["LEAVE=spark lab"], "spark lab")):
+        environment = {**os.environ, "LEAVE": "spark", "LEFT_OUT": "lab", "MAKEFLAGS": ""}
+        done = subprocess.run([*make, *words], cwd=changed.ROOT, env=environment, capture_output=True, text=True)
+        assert f"LEFT_OUT='{left_out}' tests/run.sh all" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("layer", sorted(ci_layers.INPUTS))
 def test_what_a_layer_imports_is_among_its_inputs(layer: str) -> None:
     tests = sorted(path for path in changed.python_files() if path.startswith(f"tests/{layer}/"))

@@ -75,6 +75,17 @@ def test_each_test_has_the_cpu_seconds_of_itself_and_its_commands(tmp_path: Path
     assert computes >= 0.5 and commands >= 0.5 and sleeps < 0.4
 
 
+def test_costs_of_tests_whose_file_is_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "PER_TEST", tmp_path / "costs.json")
+    costs.PER_TEST.write_text('{"tests/unit/test_gone.py::test_a": 1.0, "test_gone.py::test_b": 1.0}')
+    kept = {"tests/unit/test_costs.py::test_a": 2.0, "test_archive_events.py::test_b": 3.0}
+    costs.keep(kept)
+    costs.keep({})
+    assert costs.read_costs() == kept
+    costs.PER_TEST.write_text("[1]")
+    assert costs.read_costs() == {}, "a damaged file is as none"
+
+
 def test_each_layer_of_make_test_has_a_budget() -> None:
     budget = json.loads(costs.BUDGET.read_text())
     script = (costs.ROOT / "tests" / "run.sh").read_text()
