@@ -23,7 +23,7 @@ PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
 .PHONY: alone survival campaign campaign-status landed quick
-.PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs definitions lock python
+.PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs docs-site definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,13 +110,25 @@ docs: ## write the generated pages and tables anew: roles, errors, layouts, reso
 	@for page in role_docs site_docs errors layouts resources reliability; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
+SITE_VENV = .build/venv-docs
+SITE_LOCK = packaging/docs_site/requirements.txt
+docs-site: python ## the site of all pages and plugins, with search, in .build/docs-site
+	@cmp -s $(SITE_LOCK) $(SITE_VENV)/.lock || { $(PYTHON) -m venv --clear $(SITE_VENV) && \
+	  $(SITE_VENV)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(SITE_LOCK) && \
+	  cp $(SITE_LOCK) $(SITE_VENV)/.lock; }
+	@PYTHONPATH=packaging NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict \
+	  --config-file packaging/docs_site/mkdocs.yml
+	@echo "$(CURDIR)/.build/docs-site/index.html: written; the search needs a web server: \
+	python3 -m http.server --directory .build/docs-site"
+
 definitions: ## write plugins/definitions anew from the jars of the archives
 	@python packaging/definitions.py
 
-LOCK = uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
-lock: ## resolve requirements.lock anew from pyproject.toml, and requirements-control.lock from it
-	@$(LOCK) --extra dev -o requirements.lock
-	@$(LOCK) -c requirements.lock -o requirements-control.lock
+LOCK = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: ## resolve requirements.lock anew from pyproject.toml, requirements-control.lock from it, and that of docs-site
+	@$(LOCK) pyproject.toml --extra dev -o requirements.lock
+	@$(LOCK) pyproject.toml -c requirements.lock -o requirements-control.lock
+	@$(LOCK) packaging/docs_site/requirements.in -o $(SITE_LOCK)
 
 python:
 	@[ -n "$(PYTHON)" ] || { \

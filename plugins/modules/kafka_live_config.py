@@ -29,7 +29,7 @@ description:
 options:
   brokers:
     description: >-
-      Brokers whose process differs from their file, as M(millrace.kafka.host_state#module) returns them in C(live).
+      Brokers whose process differs from their file, as M(millrace.kafka.host_state) returns them in C(live).
     type: list
     elements: dict
     required: true

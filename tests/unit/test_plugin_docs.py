@@ -99,6 +99,18 @@ def test_pages_are_complete(kind: str) -> None:
     assert [f"{name}: {fault}" for name in sorted(PLUGINS[kind]) for fault in incomplete(kind, name)] == []
 
 
+def test_modules_are_named_without_a_type() -> None:
+    """M() takes a name alone. With #module, ansible-doc and sites show the markup, or an error."""
+    texts = {
+        file: file.read_text(encoding="utf-8")
+        for file in (ROOT / "plugins").glob("*/*.*")
+        if file.suffix in (".py", ".yml")
+    }
+    assert {
+        file.name: found for file, text in texts.items() if (found := re.findall(r"\bM\([^)]*#[^)]*\)", text))
+    } == {}
+
+
 def shape(options: Mapping[str, Any], documented: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a spec, or a page, says of the options; below the first level only what both say.
 
