@@ -58,6 +58,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"spark_jobs/src/.*/migrations/.*", ("spark/test_read_model*", "spark/test_migration*")),
     (r"tests/budget\.json", ("unit/test_costs",)),
     (r"(?:docs/.*|.*\.md)", DOCS),
+    (r"examples/.*", ("model/test_examples",)),
     (r"inventories/.*", ("model/test_mistakes", "render/test_layouts", "render/test_base")),
     (r"(?:lab|molecule)/.*", ("lab/*",)),
     (r"packaging/.*", ("unit/test_packaging", "unit/test_build_sh", "unit/test_launchers", "unit/test_definitions*")),

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Checks the inventory of each change. It contacts no host and no store of secrets.
+set -eu
+cd "$(dirname "$0")/.."
+export SECRETS=none
+for site in inventories/*; do
+  ansible-playbook millrace.kafka.preflight -i "$site" --tags model
+done
