@@ -34,6 +34,7 @@ Lists each code that preflight can report, with an example.
 | --- | --- |
 | `errors`, `warnings` | a list, each entry with `code`, `hosts`, `group`, `variable`, `value`, `message`, `advice` |
 | `survival` | what the layout survives ([layouts](layouts.md)) |
+| `drawing` | first phase, with `-e drawing=FILE`: the absolute path of the drawing |
 | `upgrades` | second phase: what other versions change ([upgrade](upgrade.md)) |
 
 `make docs` writes this page. Each line is the message that a test of that code compares; each heading names its test.
@@ -46,10 +47,11 @@ SECTIONS = {
         "Reported by preflight, and by each play that creates or installs certificates, before a file is written.",
     ),
     "The hosts": ("tests/model/test_probes.py::test_probe", ""),
-    "Other runs": (
+    "The control node": (
         "tests/unit/test_run_lock.py::test_said",
         "Reported by playbooks that change hosts, if another run holds the "
-        "[run lock](control_node.md#one-run-at-a-time).",
+        "[run lock](control_node.md#one-run-at-a-time),\n"
+        "and by preflight, if it cannot write the file of `-e drawing`.",
     ),
 }
 TABLE = ["| Code | Example |", "| --- | --- |"]
@@ -89,7 +91,7 @@ def page(rows: Mapping[str, str]) -> str:
         "The inventory": [mistake.code for mistake in MISTAKES],
         "Certificates": list(CERTIFICATES),
         "The hosts": [probe.code for probe in PROBES],
-        "Other runs": list(RUNS),
+        "The control node": list(RUNS),
     }
     parts = [HEAD]
     for title, (test, text) in SECTIONS.items():

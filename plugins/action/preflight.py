@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import problems as drawing_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import write
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw as drawing_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
@@ -46,16 +50,24 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         register = self._task.args.get("register")
         reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader)
         model = reader.read()
-        rows, versions = [], list[Upgrade]()
+        rows, versions, drawn = [], list[Upgrade](), ""
         if register is None:
             what = count(model.function_hosts, "host")
-            problems = problems_of(reader, model)
+            drawing, problems = task_vars.get("drawing"), problems_of(reader, model)
+            if drawing is not None:
+                problems += drawing_problems(str(drawing), boolean(task_vars.get("drawing_overwrite"), strict=False))
             if self._will_change(task_vars) and all(problem.warning for problem in problems):
                 problems += lock_problems(addresses(model), str(self._task.args.get("lock_directory") or ""))
             for text in unknown_tags(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
                 Display().warning(text)
-            if self._task.args.get("survival", True) and not any(not p.warning for p in problems) and model.cluster:
+            is_correct = all(problem.warning for problem in problems)
+            if self._task.args.get("survival", True) and is_correct and model.cluster:
                 rows = survival(layout_of(model))
+            if drawing is not None and is_correct:
+                try:
+                    drawn = draw(model, task_vars, str(drawing))
+                except OSError as error:
+                    return {"failed": True, "msg": f"drawing = {drawing}: cannot be written: {error.strerror}"}
         else:
             raw = task_vars["hostvars"].raw_get
             results = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
@@ -72,10 +84,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         text = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":
             table = [{name: getattr(row, name) for name in SURVIVAL} for row in rows]
-            of_hosts = {"upgrades": upgrade_rows(versions)} if register else {}
-            text = as_json(problems, phase="hosts" if register else "model", survival=table, **of_hosts)
-        elif rows:
-            text = "\n".join(filter(None, [text, text_table(f"What this layout ({model.layout}) survives:", rows)]))
+            of_phase = {"upgrades": upgrade_rows(versions)} if register else {"drawing": drawn} if drawn else {}
+            text = as_json(problems, phase="hosts" if register else "model", survival=table, **of_phase)
+        elif rows or drawn:
+            table_text = text_table(f"What this layout ({model.layout}) survives:", rows) if rows else ""
+            text = "\n".join(filter(None, [text, table_text, drawn and f"drawing written: {drawn}"]))
         elif versions:
             changed = lines(versions, {**model.groups, **model.all_groups})
             text = "\n".join(filter(None, ["What the declared versions change:", *changed, text]))
@@ -102,6 +115,12 @@ def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},
     }
+
+
+def draw(model: Model, task_vars: Mapping[str, Any], file: str) -> str:
+    """Draw the site into a file, and return the absolute path of the file. Raises OSError."""
+    rows = survival(layout_of(model)) if model.cluster else []
+    return str(write(file, drawing_of(model, rows, Path(task_vars.get("inventory_dir") or "").name)))
 
 
 def addresses(model: Model) -> dict[str, str]:

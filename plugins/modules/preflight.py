@@ -15,6 +15,8 @@ description:
   - Runs on the control node, reads the variables of all hosts, and changes nothing; use C(run_once). No connection is
     needed.
   - Warns about a tag of C(--tags) or C(--skip-tags) that no task of this collection has.
+  - If the variable C(drawing) names a file, and the inventory has no mistake, draws the site into this file on the
+    control node, as SVG. An existing file is replaced if it is such a drawing, or with C(drawing_overwrite=true).
   - If the variable C(preflight_output) is V(json), prints one line of JSON in place of the text.
 options:
   register:
@@ -73,7 +75,7 @@ options:
     type: str
     default: ""
 attributes:
-  check_mode: {description: "The same as without check mode, but does not lock.", support: full}
+  check_mode: {description: "The same as without check mode, also the drawing, but does not lock.", support: full}
   diff_mode: {description: Returns no diff., support: none}
 seealso:
   - {module: millrace.kafka.host_probe}

@@ -198,6 +198,21 @@ def test_survival_is_printed(tmp_path: Path) -> None:
     }
 
 
+def test_a_drawing(tmp_path: Path) -> None:
+    """It is written in check mode as well, and only of a model without mistakes."""
+    file = tmp_path / "site.svg"
+    inventory = spoil(tmp_path / "inventory", replace(LAB, inventory="lab_stretch2"))
+    done = preflight(inventory, "--check", "-e", f"drawing={file}")
+    assert done.returncode == 0 and f"\ndrawing written: {file}\n" in done.stdout, done.stdout
+    assert "<title>Site inventory: layout stretch2, 12 hosts</title>" in file.read_text()
+    file.write_text("mine")
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "ADDRESS_OUTSIDE")
+    done = preflight(spoil(tmp_path / "wrong", mistake), "-e", f"drawing={file}", "-e", "preflight_output=json")
+    (found,) = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
+    assert [error["code"] for error in found["errors"]] == ["DRAWING_FILE", "ADDRESS_OUTSIDE"]
+    assert file.read_text() == "mine"
+
+
 def test_a_job_whose_configuration_is_empty(tmp_path: Path) -> None:
     """All that it lacks is said, as of any configuration that lacks something."""
     variables = {"spark_consumer": {"spark_job_jobs": [{"name": "count_words", "config": {}}]}}

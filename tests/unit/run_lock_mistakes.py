@@ -1,4 +1,4 @@
-"""What stands in the way of a run that changes hosts, by its code; docs/errors.md shows what is said of it."""
+"""What stands in the way of a run on the control node, by its code; docs/errors.md shows what is said of it."""
 
 import fcntl
 import json
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing import file
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 HOSTS = {"dc1-zk1": "198.18.1.11", "dc1-kafka1": "198.18.1.21"}
@@ -31,11 +32,22 @@ def said(folder: Path) -> str:
 
 def locked(folder: Path) -> str:
     """A run of another control node holds a host."""
-    with (folder / FIRST).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        json.dump(asdict(OTHER), file)
-        file.flush()
+    with (folder / FIRST).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        json.dump(asdict(OTHER), lock)
+        lock.flush()
         return said(folder)
 
 
-RUNS: dict[str, Callable[[Path], str]] = {"RUN_LOCKED": locked, "LOCK_FOLDER": lambda folder: said(folder / "absent")}
+def drawn(folder: Path) -> str:
+    """The folder of a drawing is not there."""
+    (problem,) = file.problems(str(folder / "absent" / "site.svg"), False)
+    assert not problem.warning
+    return line(problem, {}).replace(str(folder), "/srv/drawings")
+
+
+RUNS: dict[str, Callable[[Path], str]] = {
+    "RUN_LOCKED": locked,
+    "LOCK_FOLDER": lambda folder: said(folder / "absent"),
+    "DRAWING_FILE": drawn,
+}

@@ -20,7 +20,7 @@ def text_table(layout_name: str, rows: Sequence[Row]) -> str:
     Pairs of servers with the same results share a line if one name fits exactly these pairs, such as "any two brokers".
     """
     return "\n".join(
-        [layout_name, *table(HEADLINE, [cells for cells, _ in _lines(rows)]), *(f"  {line}" for line in _totals(rows))]
+        [layout_name, *table(HEADLINE, [cells for cells, _ in lines(rows)]), *(f"  {line}" for line in totals(rows))]
     )
 
 
@@ -30,12 +30,13 @@ def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | N
     `seen`, if given, adds a column: it gets the rows of a line, and returns what tests observed for these failures.
     """
     headline = (*HEADLINE, "seen") if seen else HEADLINE
-    cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
-    lines = [f"| {' | '.join(line)} |" for line in (headline, ("---",) * len(headline), *cells)]
-    return "\n".join([*lines, *(f"\n{line[0].upper()}{line[1:]}." for line in _totals(rows))])
+    cells = [(*cells, seen(members)) if seen else cells for cells, members in lines(rows)]
+    table_lines = [f"| {' | '.join(line)} |" for line in (headline, ("---",) * len(headline), *cells)]
+    return "\n".join([*table_lines, *(f"\n{line[0].upper()}{line[1:]}." for line in totals(rows))])
 
 
-def _totals(rows: Sequence[Row]) -> list[str]:
+def totals(rows: Sequence[Row]) -> list[str]:
+    """Return the sentence that counts the failures of two servers, without a full stop; [] if there is no pair."""
     pairs = [row for row in rows if row.kind == "pair"]
     quorum, writable = sum(row.quorum for row in pairs), sum(row.writable for row in pairs)
     return (
@@ -48,7 +49,7 @@ def _totals(rows: Sequence[Row]) -> list[str]:
     )
 
 
-def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
+def lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
     """Return (cells, rows that the line covers) for each line of the table.
 
     Single failures come first, then pairs by outcome. All pairs without any harm are one line, the last.
