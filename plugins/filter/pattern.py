@@ -7,7 +7,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import devices_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import without_functions
@@ -22,10 +21,8 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
     `groups` is Ansible's {group: hosts}. For an empty inventory returns `localhost`, so that preflight and check.yml
     run there and report the empty inventory. Raises AnsibleFilterError if there are hosts but none has a function: the
-    run would do nothing and succeed. Also prepares the locks of the run, since Ansible evaluates this filter in the
-    run's main process.
+    run would do nothing and succeed.
     """
-    run_lock.prepare()
     pattern = ":".join(name for name in functions() if groups.get(name))
     if groups.get("all") and not pattern:
         raise AnsibleFilterError(line(without_functions(groups), groups))

@@ -75,7 +75,10 @@ _KEEPER = Keeper()
 
 
 def prepare() -> None:
-    """Create the socket pair that keeps this run's locks; call it in the run's main process before its first task."""
+    """Create the socket pair that keeps this run's locks; call it in the run's main process before its first task.
+
+    The lookup run_lock does so.
+    """
     if _KEEPER.sender is None:
         _KEEPER.sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         _KEEPER.mark = f"{os.getpid()} {secrets.token_hex(8)}"

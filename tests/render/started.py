@@ -24,7 +24,12 @@ OFTEN = {
     "action": ("ansible.builtin.assert", "ansible.builtin.debug", "ansible.builtin.fail"),
     "callback": ("millrace.kafka.closing_line",),
     "inventory": ("auto", "host_list", "ini", "toml"),
-    "lookup": ("ansible.builtin.file", "ansible.builtin.password", "millrace.kafka.rendered"),
+    "lookup": (
+        "ansible.builtin.file",
+        "ansible.builtin.password",
+        "millrace.kafka.rendered",
+        "millrace.kafka.run_lock",
+    ),
     "strategy": ("linear",),
 }
 

@@ -6,16 +6,19 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from unit.test_filters import general
 
+from ansible_collections.millrace.kafka.plugins.lookup.run_lock import LookupModule
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 KEYS, CAS = "/tls/keystore.pem", "/tls/ca.pem"
 
 
-def test_the_pattern_of_preflight_makes_ready_what_keeps_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is computed in the run's own process, also where the inventory was exported and no plugin reads it."""
+def test_the_lookup_of_preflight_opens_the_sockets_of_the_run_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for an exported inventory, which no plugin reads. The filter that computes the pattern opens none."""
     monkeypatch.setattr(run_lock, "_KEEPER", run_lock.Keeper())
-    assert general["function_pattern"]({"all": ["a"], "kafka": ["a"]}) == "kafka"
+    pattern = general["function_pattern"]({"all": ["a"], "kafka": ["a"]})
+    assert (pattern, run_lock._KEEPER.sender) == ("kafka", None)
+    assert LookupModule().run([pattern]) == [pattern]
     assert run_lock._KEEPER.sender
 
 
