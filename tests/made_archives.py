@@ -5,6 +5,7 @@ Tests of the model and of rendered files use them, so they run in a fresh clone.
 
 import atexit
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
@@ -36,3 +37,18 @@ def made_archives() -> Path:
         for file in sorted((SOURCE / "millrace_jobs").rglob("*.py")):
             wheel.write(file, file.relative_to(SOURCE))
     return folder
+
+
+def own_wheel(jobs: Mapping[str, str], without: str = "") -> Path:
+    """Return a site's own wheel: that of the project without one of its files, and more jobs, {name: Python source}."""
+    folder = Path(mkdtemp(prefix="own-wheel"))
+    atexit.register(rmtree, folder)
+    own = folder / "own_jobs-1.0-py3-none-any.whl"
+    (project,) = made_archives().glob("*.whl")
+    with zipfile.ZipFile(project) as wheel, zipfile.ZipFile(own, "w") as made:
+        for name in wheel.namelist():
+            if name != without:
+                made.writestr(name, wheel.read(name))
+        for name, text in jobs.items():
+            made.writestr(f"millrace_jobs/jobs/{name}.py", text)
+    return own

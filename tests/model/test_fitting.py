@@ -135,7 +135,8 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
           "spark": {"spark_job_unit_overrides": {"Service": {"Environment": "SPARK_LOCAL_IP=127.0.0.1"}}}}, []),
         # Jobs: who shares a folder, and what hands on records.
         (jobs(archive("first"), {**archive("second"), "state": "stopped"}), []),
-        (jobs(archive("first"), OTHERS), [f"JOB_ACL {JOBS}[other]"]),  # and no more: each has topics of its own
+        (jobs(archive("first"), OTHERS),  # and no more: each has topics of its own
+         [f"JOB_ACL {JOBS}[other]", f"warn JOB_TOPIC {JOBS}[other].config.input_topics"]),
         (jobs(RELAY, kafka_topics=[TOPICS[0], {**TOPICS[1], "profile": "large_messages"}]), []),
     ]),
 )  # fmt: skip

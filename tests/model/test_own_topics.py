@@ -1,4 +1,4 @@
-"""Check that topics of applications are not pruned, and that dead-letter topics are not compacted."""
+"""Check topics of applications: not pruned, dead-letter topics not compacted, topics of own jobs declared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_archives import own_wheel
 
 from model.mistakes.access import NEW, users
+from model.mistakes.base import THERE, login
 from model.mistakes.topics import LAB
 from model.test_reached import said
 
@@ -100,3 +102,59 @@ def test_a_compacted_dead_letter_topic_is_rejected(variables: dict[str, Any], pl
 
 def test_a_dead_letter_topic_with_a_retention_is_accepted(tmp_path: Path) -> None:
     assert said(letters(), tmp_path, "dc1") == []
+
+
+OWN_JOB = """
+from millrace_jobs.contract import Contract
+from millrace_jobs.job import Job
+from millrace_jobs.parts import KafkaSink, KafkaSource
+
+EVENTS = Contract("own-events", "id STRING NOT NULL", "json", key="id", dead_letters="own-events-dead")
+ALERTS = Contract("own-alerts", "id STRING NOT NULL", "json", key="id", dead_letters="never-written")
+JOB = Job("find alerts", inputs=(KafkaSource(EVENTS),), outputs=(KafkaSink(ALERTS),), transform=print)
+"""
+OWN_TOPICS = ("own-events", "own-events-dead", "own-alerts")
+READS = {"consume": ["own-events"], "group": "spark-kafka-source*"}
+WRITES = {"produce": ["own-events-dead", "own-alerts"]}
+JOB_PLACE = "group spark_consumer/spark_job_jobs[own_alerts]"
+
+
+def of_own_job(folder: Path, grants: list[dict[str, Any]], topics: tuple[str, ...], **config: Any) -> list[str]:
+    """Return what is said of a job of a site's own wheel, whose configuration names no topic unless `config` does."""
+    entry = {
+        "name": "own_alerts",
+        "config": {"kafka": login("alerts", "lab"), "checkpoint": "/var/lib/spark-job/a/checkpoint", **config},
+    }
+    user = {"name": "alerts", "password": "{{ vault.passwords.lab }}2", "grants": grants}
+    variables = users(user)
+    variables["all"]["kafka_topics"] = [*THERE, *({"name": name, "manage": False} for name in topics)]
+    variables["spark_consumer"] = {
+        "spark_job_wheel": str(own_wheel({"own_alerts": OWN_JOB})),
+        "spark_job_jobs": [entry],
+    }
+    return said(variables, folder)
+
+
+def test_default_topics_of_an_own_job_must_be_declared(tmp_path: Path) -> None:
+    """Like those of the project's jobs: inputs, outputs and dead letters."""
+    lines = of_own_job(tmp_path, [READS, WRITES], OWN_TOPICS[2:])
+    keys = {"own-events": "input_topic", "own-events-dead": "dead_letter_topic"}
+    assert sorted(line for line in lines if "JOB_TOPIC" in line) == [
+        f"warn JOB_TOPIC {JOB_PLACE}.config.{key} = {name}: this is the job's default topic, and kafka_topics does not "
+        f"declare it; declare it (manage: false if others create it), or set {key} of the job to a declared topic"
+        for name, key in sorted(keys.items(), key=lambda item: item[1])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("grants", "wanted"),
+    [
+        ([READS, WRITES], []),
+        ([READS], ["WRITE on topic own-alerts", "WRITE on topic own-events-dead"]),
+        ([WRITES], ["READ on group spark-kafka-source*", "READ on topic own-events"]),
+    ],
+)
+def test_permissions_of_an_own_job(grants: list[dict[str, Any]], wanted: list[str], tmp_path: Path) -> None:
+    lines = of_own_job(tmp_path, grants, OWN_TOPICS)
+    begin = f"JOB_ACL {JOB_PLACE}: User:alerts needs "
+    assert sorted(line.removeprefix(begin).partition(", but")[0] for line in lines) == wanted, lines

@@ -7,6 +7,7 @@ from millrace_jobs.ends import Database, Input, Start, Topic
 from millrace_jobs.job import Job
 from millrace_jobs.jobs.generate_orders import Parameters
 from millrace_jobs.parts import KafkaSink, KafkaSource
+from millrace_jobs.uses import uses
 
 from .configured import COUNT, GENERATE, KAFKA, PROJECT
 
@@ -152,3 +153,24 @@ def test_a_contract_that_could_not_be_kept_is_refused() -> None:
         Contract("t", LINES.schema, "json")
     with pytest.raises(ValueError, match="contract t: JSON needs dead_letters, and text has none"):
         Contract("t", LINES.schema, dead_letters="d")
+
+
+REQUIRED: dict[str, object] = {
+    "checkpoint": "/c",
+    "database": PROJECT["database"],
+    "input_directory": "/in",
+    "input_topic": "read",
+    "input_topics": ["read", "too"],
+    "output_directory": "/out",
+    "output_topic": "written",
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_what_a_job_uses_is_what_it_waits_for(job: str) -> None:
+    """Preflight compares these topics with declared ones and with ACLs."""
+    data = {"kafka": KAFKA, **{key: REQUIRED[key] for key in JOBS[job].required}}
+    used = uses(job, data)
+    assert used is not None
+    names = {name for kind in ("reads", "writes", "dead_letters") for name in dict(used[kind])}  # type: ignore[call-overload]
+    assert names == {topic.name for topic in parse(job, data).topics}

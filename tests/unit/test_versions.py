@@ -3,10 +3,7 @@
 Whatever else has to name one says the same.
 """
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +13,6 @@ import yaml
 from made_archives import CHECKSUMS
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import host_facts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import DEAD_LETTERS, MORE_TOPICS, TOPICS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "functions" / "all.yml"
@@ -108,25 +104,3 @@ def test_names_of_archives() -> None:
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
     }, "tests/made_archives.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
-
-
-def test_default_topics_of_jobs() -> None:
-    """The model check, which does not import the jobs, knows the topics that they take when they are not told."""
-    script = (
-        "import json; from millrace_jobs.config import JOBS; "
-        "print(json.dumps({name: [spec.input_topic, spec.output_topic, "
-        "{f'{part.name}_topic': part.topic for part in spec.inputs[1:]}, "
-        "[part.contract.dead_letters for part in spec.inputs if part.contract and part.contract.dead_letters]] "
-        "for name, spec in JOBS.items()}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(ROOT / "spark_jobs" / "src")},
-    )
-    found = json.loads(done.stdout)  # of a job that the model does not know, it judges what the configuration says
-    assert {name: found[name] for name in TOPICS} == {
-        name: [*topics, MORE_TOPICS.get(name, {}), [*DEAD_LETTERS.get(name, ())]] for name, topics in TOPICS.items()
-    }

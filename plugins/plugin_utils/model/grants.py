@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import ACL_TOPIC, covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
@@ -233,6 +233,10 @@ ACL_UNKNOWN_TOPIC = ProblemKind("ACL_UNKNOWN_TOPIC", UNDECLARED, f"{DECLARE}, or
 ACL_UNKNOWN_TOPIC_TYPO = ACL_UNKNOWN_TOPIC.variant(advice=TYPO)
 JOB_TOPIC = ProblemKind("JOB_TOPIC", UNDECLARED, f"{DECLARE}, or correct the name")
 JOB_TOPIC_TYPO = JOB_TOPIC.variant(advice=TYPO)
+JOB_TOPIC_DEFAULT = JOB_TOPIC.variant(
+    message="this is the job's default topic, and kafka_topics does not declare it",
+    advice=f"{DECLARE}, or set {{key}} of the job to a declared topic",
+)
 TOPIC_NEEDED = ProblemKind(
     "TOPIC_NEEDED",
     "used by job {jobs}, but a run would delete this topic",
@@ -284,13 +288,13 @@ def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
     needed: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in active(node):
-            for side in ("input", "output"):
-                kind, name = end(job, side) or ("", "")
-                if kind == "topic" and name in absent:
+            for name, key in {**job.uses.dead_letters, **job.uses.writes, **job.uses.reads}.items():
+                if name in absent:
                     needed.setdefault(name, {})[job.name] = None
-                elif kind == "topic" and name not in known:
-                    variable = f"{job.variable}.config.{side}_topic"
-                    yield _undeclared((node.name,), variable, (JOB_TOPIC, JOB_TOPIC_TYPO), name, known)
+                elif name not in known:
+                    variable = f"{job.variable}.config.{key}"
+                    kinds = (JOB_TOPIC, JOB_TOPIC_TYPO) if key in job.config else (JOB_TOPIC_DEFAULT,) * 2
+                    yield _undeclared((node.name,), variable, kinds, name, known, key=key)
     for name, jobs in needed.items():
         yield TOPIC_NEEDED.problem(names(model.brokers), f"kafka_topics[{name}]", "absent", jobs=list(jobs))
 
@@ -300,15 +304,21 @@ def _declared(name: str, known: Sequence[str]) -> bool:
 
 
 def _undeclared(
-    hosts: tuple[str, ...], variable: str, kinds: tuple[ProblemKind, ProblemKind], name: str, known: Sequence[str]
+    hosts: tuple[str, ...],
+    variable: str,
+    kinds: tuple[ProblemKind, ProblemKind],
+    name: str,
+    known: Sequence[str],
+    **details: Any,
 ) -> Problem:
     """Return the problem of a topic that is not declared: an error if `name` is a typo of a declared topic.
 
-    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo).
+    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo), `details` fill further
+    placeholders of their messages.
     """
     near = typo_of(name, known)
     unknown, typo = kinds
-    return (typo if near else unknown).problem(hosts, variable, name, warning=not near, near=near)
+    return (typo if near else unknown).problem(hosts, variable, name, warning=not near, near=near, **details)
 
 
 TOPIC_STATE_CONNECT_POLICY = TOPIC_STATE.variant(

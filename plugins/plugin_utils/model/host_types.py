@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.job_wheel import UNKNOWN, Answers, Uses, ask
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs, as_written, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 NETWORKS = ("client", "replication")
 ZOOKEEPER_PORTS = ("zookeeper_secure_client_port", "zookeeper_client_port")
+WHEEL = "spark_job_wheel"
 QUORUM_PORT, ELECTION_PORT = (port["port"] for port in functions()["zookeeper"].ports if "what" in port)
 
 
@@ -251,6 +254,8 @@ class Job:
     """False if the config of the entry is not a dict."""
     migrate: Mapping[str, Any] = field(default_factory=dict)
     """The database login with which a run creates the job's tables; {} if a run does not create them."""
+    uses: Uses = UNKNOWN
+    """The topics and directories that the job uses, by the wheel."""
 
     @property
     def variable(self) -> str:
@@ -262,6 +267,21 @@ class Job:
         """The job's Kafka client properties (config.kafka); {} if there are none."""
         settings = self.config.get("kafka")
         return settings if isinstance(settings, Mapping) else {}
+
+    @property
+    def reads(self) -> list[str]:
+        """The names of all topics that the job reads."""
+        return list(self.uses.reads)
+
+    @property
+    def writes(self) -> list[str]:
+        """The names of all topics that the job writes, without dead-letter topics."""
+        return list(self.uses.writes)
+
+    @property
+    def dead_letters(self) -> list[str]:
+        """The names of the dead-letter topics, to which the job sends records that it cannot process."""
+        return list(self.uses.dead_letters)
 
     @property
     def user(self) -> str:
@@ -276,10 +296,26 @@ class SparkNode(Machine):
     """A host of the group spark."""
 
     @cached_property
-    def jobs(self) -> list[Job]:
-        """The entries of spark_job_jobs of this host whose state is not absent, as Job objects."""
+    def wheel(self) -> str | None:
+        """The path of the wheel on the control node; None if it is not set, or no such file exists."""
+        path = self.inputs.text(WHEEL)
+        return path if path and Path(path).is_file() else None
+
+    @cached_property
+    def _entries(self) -> list[Job]:
         entries = self.inputs.entries("spark_job_jobs")
         return [_job(entry) for entry in entries if entry.get("state") != "absent"]
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What the wheel answers of the jobs in `jobs`, in their order."""
+        jobs = [(job.kind, job.config) for job in self._entries]
+        return ask(self.wheel, jobs) if self.wheel and jobs else Answers(uses=[UNKNOWN] * len(jobs))
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """The entries of spark_job_jobs of this host whose state is not absent, as Job objects."""
+        return [replace(job, uses=uses) for job, uses in zip(self._entries, self.answers.uses, strict=True)]
 
 
 def _job(entry: Mapping[str, Any]) -> Job:

@@ -6,9 +6,9 @@ Subjects: directories, topics, databases, and records that several jobs pass on 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
@@ -18,39 +18,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.keystore_permissions import LOCATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Default input and output topics of each job (spark_jobs/README.md).
-TOPICS = {
-    "archive_events": (None, None),
-    "average_readings": ("readings", "readings-averages"),
-    "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
-    "generate_orders": (None, "orders"),
-    "generate_readings": (None, "readings"),
-    "generate_shipments": (None, "shipments"),
-    "join_shipments": ("orders", "orders-shipped"),
-    "measure_latency": (None, "canaries"),
-    "project_orders": ("orders", None),
-    "publish_lines": (None, "streams-plaintext-input"),
-    "relay": (None, None),
-}
-# Jobs that read more than one topic: the keys of the other topics, and their defaults.
-MORE_TOPICS = {"join_shipments": {"shipments_topic": "shipments"}}
-# Keys that name topics to read, and have no default.
-MORE_KEYS = {"archive_events": "input_topics", "measure_latency": "arrives_topic"}
-# Jobs that read the topic that they write, unless another topic is set; they run without Spark and without a group.
-READ_BACK = ("measure_latency",)
-# Default dead-letter topics.
-DEAD_LETTERS = {
-    "average_readings": ("readings-dead",),
-    "join_shipments": ("orders-dead", "shipments-dead"),
-    "project_orders": ("orders-dead",),
-}
-# The output directory of this job holds its progress by topic (docs/jobs/archive_events.md): jobs of other topics may
-# share it.
-BY_TOPIC = "archive_events"
 RELAY = "relay"
 # Jobs that write events, and the key of their records (docs/jobs): many events have the same key.
 KEYS = {"generate_orders": "the order", "generate_readings": "the sensor", "publish_lines": "the file's name"}
@@ -71,41 +42,6 @@ def active(node: SparkNode) -> list[Job]:
         str(entry.get("name")) for entry in node.inputs.entries("spark_job_jobs") if entry.get("state") == "stopped"
     }
     return [job for job in node.jobs if job.name not in stopped]
-
-
-def end(job: Job, side: str) -> tuple[str, str] | None:
-    """Return where a job reads (`side` "input") or writes (`side` "output"): ("directory" or "topic", its name).
-
-    If the job's config sets neither, return the default topic of this kind of job; None if there is no default.
-    """
-    for kind in ("directory", "topic"):
-        value = job.config.get(f"{side}_{kind}")
-        if isinstance(value, str) and value:
-            return kind, plain_path(value) if kind == "directory" else value
-    default = TOPICS.get(job.kind, (None, None))[side == "output"]
-    return ("topic", default) if default else None
-
-
-def reads(job: Job) -> list[str]:
-    """Return the names of all topics that a job reads."""
-    source = end(job, "input")
-    topics = [source[1]] if source and source[0] == "topic" else []
-    more = job.config.get(MORE_KEYS.get(job.kind, ""))
-    topics += [str(name) for name in (more if isinstance(more, list) else [more]) if name]
-    for key, default in MORE_TOPICS.get(job.kind, {}).items():
-        topics.append(str(job.config.get(key) or default))
-    back = end(job, "output") if job.kind in READ_BACK and not topics else None
-    if back:
-        topics.append(back[1])
-    return list(dict.fromkeys(topics))
-
-
-def dead_letters(job: Job) -> Sequence[str]:
-    """Return the names of the dead-letter topics, to which a job sends records that it cannot process."""
-    if job.kind in READ_BACK:
-        return ()
-    declared = job.config.get("dead_letter_topic")
-    return (str(declared),) if declared else DEAD_LETTERS.get(job.kind, ())
 
 
 JOB_DIRECTORY = ProblemKind(
@@ -201,15 +137,14 @@ def shared_outputs(model: Model) -> Iterator[Problem]:
     """
     for node in model.spark_nodes:
         for job, other in combinations(active(node), 2):
-            written = end(other, "output")
-            if not written or written[0] != "directory" or end(job, "output") != written or job.name == other.name:
-                continue
-            by_topic = job.kind == other.kind == BY_TOPIC
-            topics = sorted({*reads(job)} & {*reads(other)})
-            if topics or not by_topic:
+            directories = other.uses.output_directories
+            shared = [path for path in directories if path in job.uses.output_directories and job.name != other.name]
+            by_topic = job.uses.archive and other.uses.archive
+            topics = sorted({*job.reads} & {*other.reads})
+            for path in shared if topics or not by_topic else ():
                 kind = JOB_OUTPUT_SHARED_TOPICS if by_topic else JOB_OUTPUT_SHARED
-                place = f"{other.variable}.config.output_directory"
-                yield node.report(kind, place, written[1], job=job.name, topics=topics)
+                place = f"{other.variable}.config.{directories[path]}"
+                yield node.report(kind, place, path, job=job.name, topics=topics)
 
 
 JOB_MESSAGE = ProblemKind(
@@ -231,8 +166,7 @@ def message_sizes(model: Model) -> Iterator[Problem]:
     declared = {topic.name for topic in sized if topic.own_place(topic.property_place(MESSAGE)) != topic.variable}
     for node in model.spark_nodes:
         for job in node.jobs if sizes else ():
-            written = (end(job, "output") or ("", ""))[1]
-            for name in reads(job) if job.kind == RELAY else ():
+            for name, written in product(job.reads, job.writes) if job.kind == RELAY else ():
                 if sizes.get(name, 0) > sizes.get(written, sizes.get(name, 0)):
                     yield node.report(
                         JOB_MESSAGE,
@@ -270,9 +204,8 @@ def compacted_topics(model: Model) -> Iterator[Problem]:
     writers: dict[str, dict[str, str]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
-            written = (end(job, "output") or ("", ""))[1]
-            if job.kind in KEYS and written in compacted:
-                writers.setdefault(written, {})[job.name] = KEYS[job.kind]
+            for name in compacted.keys() & job.writes if job.kind in KEYS else ():
+                writers.setdefault(name, {})[job.name] = KEYS[job.kind]
     hosts = names(model.brokers)
     for name, jobs in writers.items():
         texts = [f"job {job}, whose key is {key}" for job, key in jobs.items()]
@@ -301,7 +234,7 @@ def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:
     jobs: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
-            for name in dead_letters(job) if reads(job) else ():
+            for name in job.dead_letters:
                 jobs.setdefault(name, {})[job.name] = None
     return jobs
 
@@ -431,16 +364,15 @@ def _flows(node: SparkNode, job: Job, own_cluster: set[str]) -> Iterator[Flow]:
 
     `own_cluster` has the "address:port" of all listeners of the declared brokers.
     """
-    if job.kind in READ_BACK:
-        return
     servers = {entry.strip() for entry in str(job.kafka.get("bootstrap.servers")).split(",")}
     cluster = "" if servers & own_cluster else ",".join(sorted(servers))
-    source, sink = end(job, "input"), end(job, "output")
-    sources = [(cluster, topic) for topic in reads(job)]
-    sources += [(node.name, source[1])] if source and source[0] == "directory" else []
-    sinks = [((node.name if sink[0] == "directory" else cluster, sink[1]), False)] if sink else []
+    uses = job.uses
+    sources = [(cluster, topic) for topic in uses.reads] if uses.spark else []  # else it passes on no record
+    sources += [(node.name, path) for path in uses.input_directories]
+    sinks = [((cluster, topic), False) for topic in uses.writes]
+    sinks += [((node.name, path), False) for path in uses.output_directories]
     for start in sources:
-        for place, dead in [*sinks, *(((cluster, topic), True) for topic in dead_letters(job))]:
+        for place, dead in [*sinks, *(((cluster, topic), True) for topic in uses.dead_letters)]:
             if start != place:
                 yield Flow(start, place, job.name, job.kind, node.name, dead)
 

@@ -19,14 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation 
     overrides,
     size,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import (
-    JOB_SPARK_SUSPECT,
-    READ_BACK,
-    TOPICS,
-    active,
-    end,
-    reads,
-)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import JOB_SPARK_SUSPECT, active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -93,7 +86,7 @@ def consumer_groups(model: Model) -> Iterator[Problem]:
     for node in model.spark_nodes:
         for job in active(node):
             group = job.kafka.get("group.id")
-            if not group or (end(job, "input") or ("", ""))[0] != "topic":
+            if not group or not job.reads or not job.uses.spark:
                 continue
             first, other = holders.setdefault(str(group), (node, job))
             if (first.name, other.name) != (node.name, job.name):
@@ -132,8 +125,8 @@ def connections(model: Model) -> Iterator[Problem]:
         client = node.inputs.mapping("kafka_client")
         own_cluster = [entry.strip() for entry in str(client.get("bootstrap.servers") or "").split(",")]
         for job in node.jobs:
-            has_topic = any(known and known[0] == "topic" for known in (end(job, "input"), end(job, "output")))
-            if not has_topic and (job.kind in TOPICS or not job.kafka):
+            has_topic = bool(job.reads or job.writes)
+            if not has_topic and (job.uses.known or not job.kafka):
                 continue
             servers = [entry.strip() for entry in str(job.kafka.get("bootstrap.servers") or "").split(",")]
             listeners = [places[entry] for entry in servers if entry in places]
@@ -331,12 +324,12 @@ def slots(model: Model) -> Iterator[Problem]:
     for node in model.spark_nodes:
         for job in node.jobs:
             available = _slots(job)
-            needed = sum(partitions.get(name, 0) for name in reads(job))
+            needed = sum(partitions.get(name, 0) for name in job.reads)
             if job.config.get("trigger") == REAL_TIME and available is not None and available[1] < needed:
                 name, number = available
                 place, value = f"{job.variable}.config.spark[{name}]", job.config["spark"][name]
                 kind = JOB_SLOTS_MASTER if name == MASTER else JOB_SLOTS
-                yield node.report(kind, place, value, slots=number, partitions=needed, topics=reads(job))
+                yield node.report(kind, place, value, slots=number, partitions=needed, topics=job.reads)
 
 
 JOB_STOP = ProblemKind(
@@ -411,14 +404,13 @@ def duplicate_jobs(model: Model) -> Iterator[Problem]:
     doubles: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
     for node in model.spark_nodes:
         for job in active(node):
-            written = end(job, "output")
-            local = written is not None and written[0] == "directory"
-            if job.kind in READ_BACK or (end(job, "input") or ("topic",))[0] != "topic" or not reads(job) or local:
+            local = job.uses.output_directories and not job.writes
+            if not job.uses.spark or not job.reads or local:
                 continue  # each host has data of its own
             database = job.config.get("database")
             stored = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
             servers = str(job.kafka.get("bootstrap.servers"))
-            key = (job.kind, tuple(reads(job)), written, stored, servers)
+            key = (job.kind, tuple(job.reads), tuple(job.writes), stored, servers)
             first, _ = runners.setdefault(key, (node, job))
             if first.name != node.name:
                 doubles.setdefault((first.name, node.name), []).append((job, stored is not None))
@@ -449,7 +441,7 @@ def progress_groups(model: Model) -> Iterator[Problem]:
     for node in model.spark_nodes:
         for job in active(node):
             group, reported = job.config.get("group"), False
-            for topic in reads(job) if group else ():
+            for topic in job.reads if group else ():
                 first, other = holders.setdefault((str(group), topic), (node, job))
                 if other.name != job.name and not reported:  # JOB_TWICE reports one job on two hosts
                     reported = True

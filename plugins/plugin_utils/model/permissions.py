@@ -11,13 +11,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import (
-    READ_BACK,
-    active,
-    dead_letters,
-    end,
-    reads,
-)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -220,18 +214,15 @@ def needs(job: Job) -> Iterator[Need]:
 
     The pattern is "literal", or "prefixed" if the resource name is a prefix.
     """
-    topics, sink = reads(job), end(job, "output")
-    for topic in topics:
+    for topic in job.reads:
         yield "READ", "topic", topic, "literal"
-    if topics and job.kind not in READ_BACK:
+    if job.reads and job.uses.spark:
         group = job.kafka.get("group.id")
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
         if job.config.get("group"):  # the group to which the job commits its offsets, for lag tools
             yield "READ", "group", str(job.config["group"]), "literal"
-        for name in dead_letters(job):
-            yield "WRITE", "topic", name, "literal"
-    if sink and sink[0] == "topic":
-        yield "WRITE", "topic", sink[1], "literal"
+    for name in (*job.dead_letters, *job.writes):
+        yield "WRITE", "topic", name, "literal"
 
 
 def covers(acl: Acl, operation: str, resource: str, name: str, pattern: str) -> bool:

@@ -48,7 +48,8 @@ class Job:
     `transform(parameters, **inputs)` takes a DataFrame for each input, as the keyword argument with the input's name.
     It returns {output name: DataFrame}, or a DataFrame if the job has one output, and has no other effect. A job
     without Spark has `loop(parameters, outputs, stopping)` instead, which returns once `stopping` is set. `reads` has
-    the names of those parameters that name topics which `loop` reads.
+    the names of those parameters that name topics which `loop` reads; one without a value means the topics of
+    the outputs.
     """
 
     summary: str
@@ -90,16 +91,6 @@ class Job:
         parameter_names = [item.name for item in fields(self.parameters) if item.default is MISSING]
         part_keys = [key for part in (*self.inputs, *self.outputs) for key in part.required]
         return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *part_keys, *parameter_names]))
-
-    @property
-    def input_topic(self) -> str | None:
-        """The default topic of the first input; None if the job has no input, or the input no default topic."""
-        return self.inputs[0].topic if self.inputs else None
-
-    @property
-    def output_topic(self) -> str | None:
-        """The default topic of the first output; None if the output is not a topic, or has no default topic."""
-        return self.outputs[0].topic
 
     def parameters_of(self, data: Mapping[str, object]) -> Any:
         """Return an object of the job's class `parameters` with the values in the checked configuration `data`."""

@@ -59,14 +59,15 @@ class KafkaSource:
         return self.contract.topic
 
     @property
-    def _key(self) -> str:
+    def topic_key(self) -> str:
+        """The configuration key that names the topic, or the topics if `several` is set."""
         return f"{self.name}_topics" if self.several else f"{self.name}_topic"
 
     @property
     def keys(self) -> dict[str, Check]:
         """Return {configuration key: function that checks its value} for this source."""
         keys: dict[str, Check] = {
-            self._key: checks.topic_names if self.several else checks.topic_name,
+            self.topic_key: checks.topic_names if self.several else checks.topic_name,
             f"{self.name}_start": checks.start,
             f"{self.name}_isolation": checks.one_of("read_committed", "read_uncommitted"),
             "max_offsets_per_trigger": checks.at_least(1, 2**63 - 1),
@@ -84,7 +85,7 @@ class KafkaSource:
     @property
     def required(self) -> tuple[str, ...]:
         """Return the configuration keys of this source that must be set."""
-        return () if self.contract.topic else (self._key,)
+        return () if self.contract.topic else (self.topic_key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
         """Yield a problem for each set of keys that exclude each other in the configuration `data`.
@@ -109,7 +110,7 @@ class KafkaSource:
         """
         if f"{self.name}_directory" in data:
             return []
-        topics = data.get(self._key, self.contract.topic)
+        topics = data.get(self.topic_key, self.contract.topic)
         return [str(name) for name in (topics if isinstance(topics, list) else [topics]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:

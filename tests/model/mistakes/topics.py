@@ -155,7 +155,8 @@ MISTAKES: tuple[Mistake, ...] = (
         LEAST,
         "set min.insync.replicas to 2",
         inventory="dc1",
-        also=frozenset({"RACK_UNEVEN", "GRANT_TOPIC"}),  # that of the inventory itself, and of its topics, not there
+        # That of the inventory itself, and of its topics, not there.
+        also=frozenset({"RACK_UNEVEN", "GRANT_TOPIC", "JOB_TOPIC"}),
         variables=config("min.insync.replicas", 3, replication_factor=4),
     ),
     Mistake(

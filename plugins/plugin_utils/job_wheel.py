@@ -1,0 +1,85 @@
+"""Asks the wheel of the Spark jobs, in a process of its own, what is wrong with configurations and what the jobs use.
+
+The wheel may be a site's own, with jobs that this project does not know. It needs no PySpark for these answers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+QUESTION = (
+    "import json, sys; from millrace_jobs.config import JOBS, problems; from millrace_jobs.uses import uses; "
+    "asked = json.load(sys.stdin); "
+    "json.dump([sorted(JOBS), [[problems(*item), uses(*item)] for item in asked]], sys.stdout)"
+)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The topics and directories of a job with its configuration, as the module millrace_jobs.uses lists them.
+
+    Each dict is {topic or directory: configuration key}. A topic without a value in the configuration is the job's
+    default topic.
+    """
+
+    reads: Mapping[str, str] = field(default_factory=dict)
+    writes: Mapping[str, str] = field(default_factory=dict)
+    dead_letters: Mapping[str, str] = field(default_factory=dict)
+    input_directories: Mapping[str, str] = field(default_factory=dict)
+    output_directories: Mapping[str, str] = field(default_factory=dict)
+    spark: bool = True
+    """False for a job without Spark, which reads topics without a consumer group."""
+    archive: bool = False
+    """True if output directories store the job's progress by topic, so that jobs of other topics may share them."""
+    known: bool = True
+    """False if the wheel has no such job, or could not be asked."""
+
+
+UNKNOWN = Uses(known=False)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a wheel to a list of configurations."""
+
+    jobs: Sequence[str] = ()
+    """The names of all jobs in the wheel."""
+    problems: Sequence[Sequence[str]] = ()
+    """For each configuration its problems, each as `KEY: what is wrong; what to do`."""
+    uses: Sequence[Uses] = ()
+    """For each configuration the topics and directories that its job uses."""
+    error: str = ""
+    """Why the wheel could not be asked; "" if it answered."""
+
+
+def ask(wheel: str, configured: Sequence[tuple[str, Mapping[Any, Any]]]) -> Answers:
+    """Return the answers of a wheel, which exists, to pairs (job, configuration).
+
+    Values that cannot be written as JSON, such as dates, are passed as text.
+    """
+    asked = json.dumps(configured, default=str, skipkeys=True)
+    answers = _answers(wheel, Path(wheel).stat().st_mtime_ns, asked)
+    return answers if not answers.error else Answers(uses=[UNKNOWN] * len(configured), error=answers.error)
+
+
+@cache
+def _answers(wheel: str, modified: int, asked: str) -> Answers:
+    """Run the wheel; `modified` is the time of its last change in ns: a changed wheel is run again."""
+    done = subprocess.run(
+        [sys.executable, "-c", QUESTION], input=asked, capture_output=True, text=True,
+        env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    if done.returncode != 0:
+        return Answers(error=(done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1])
+    try:
+        jobs, answers = json.loads(done.stdout)
+    except ValueError:
+        return Answers(error=f"it printed {done.stdout[:80]!r}")
+    return Answers(jobs, [lines for lines, _ in answers], [Uses(**uses) if uses else UNKNOWN for _, uses in answers])
