@@ -23,7 +23,8 @@ class Item:
 def for_mkdocs(text: str) -> str:
     """Return a page with the same meaning for Python-Markdown.
 
-    Python-Markdown expects four blanks for each level of a list, and an empty line before each list and table.
+    Python-Markdown expects four blanks for each level of a list, and an empty line before each list and table,
+    and after code or a table in an item.
     """
     lines = text.split("\n")
     items: list[Item] = []
@@ -40,6 +41,8 @@ def for_mkdocs(text: str) -> str:
             column = max((item.column for item in items if item.first <= first < item.end), default=0)
             marker = MARKER.match(lines[first][column:].lstrip() or "- ")
             indent = len(lines[first]) - len(lines[first][column:].lstrip())
+            if first and lines[first - 1].lstrip().startswith(("```", "|")):
+                begins.add(first)
             items.append(Item(first, end, indent + (len(marker[0]) if marker else 2)))
         elif token.type == "table_open":
             begins.add(first)

@@ -76,6 +76,8 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
         "LICENSE",
         "MANIFEST.json",
         "README.md",
+        "SECURITY.md",
+        "SUPPORT.md",
         "docs",
         "execution-environment.yml",
         "functions",

@@ -58,7 +58,7 @@ def test_a_page_is_written_or_named(
         ("text:\n- a\n  b\n- c\n", "text:\n\n- a\n    b\n- c\n"),
         (
             "1. a:\n\n   ```yaml\n   x:\n     y: 1\n   ```\n2. b\n",
-            "1. a:\n\n    ```yaml\n    x:\n      y: 1\n    ```\n2. b\n",
+            "1. a:\n\n    ```yaml\n    x:\n      y: 1\n    ```\n\n2. b\n",
         ),
         ("- a\n  - b\n    c\n\n  d\n", "- a\n    - b\n        c\n\n    d\n"),
         ("10. a\n    - b\n      - c\n", "10. a\n    - b\n        - c\n"),

@@ -11,8 +11,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from made_archives import CHECKSUMS
+from older_definitions import OLDER
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import host_facts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import RELEASES
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "functions" / "all.yml"
@@ -46,7 +48,19 @@ def definitions(product: str) -> str:
     return ", ".join(file.stem.removeprefix(f"{product}-") for file in files) or "nothing"
 
 
+def pinned(package: str) -> str:
+    """Return the version of a package that a control node installs."""
+    return in_text("requirements-control.lock", rf"(?m)^{package}==(\S+)")
+
+
+def supported_releases() -> list[str]:
+    """Return the releases of hosts that SUPPORT.md lists, in the form of RELEASES."""
+    row = in_text("SUPPORT.md", r"(?m)^\| Release of hosts .*$")
+    return re.findall(r"(?:debian|ubuntu) [\d.]+", row.lower())
+
+
 KAFKA, ZOOKEEPER, SPARK, JAVA = (VERSIONS[name] for name in ("kafka", "zookeeper", "spark", "java"))
+OTHER_DATABASES = sorted({*RELEASES.values()} - {RELEASES["debian 12"]})
 KAFKA_POM, JARS_POM = "packaging/kafka/pom.xml", "packaging/spark-jars/pom.xml"
 SAID = [
     (KAFKA_POM, "kafka.version", pom("kafka", "kafka.version"), KAFKA),
@@ -87,6 +101,28 @@ SAID = [
         ", ".join(JAVA[::-1]),
     ),
     ("lab/packages.txt", "openjdk", in_text("lab/packages.txt", r"openjdk-(\d+)"), JAVA[0]),
+    *(
+        ("SUPPORT.md", name, in_text("SUPPORT.md", rf"(?m)^\| {name} \| (.*?) \|"), wanted)
+        for name, wanted in (
+            ("Kafka", KAFKA),
+            ("ZooKeeper", ZOOKEEPER),
+            ("Spark", f"{SPARK}, Scala {VERSIONS['scala']}"),
+            ("Ansible", f"{pinned('ansible')}, ansible-core {pinned('ansible-core')}"),
+            ("PostgreSQL", RELEASES["debian 12"]),
+        )
+    ),
+    ("SUPPORT.md", "Java", in_text("SUPPORT.md", r"(?m)^\| Java \| (.*?) \| \|").replace(" | ", ", "), ", ".join(JAVA)),
+    ("SUPPORT.md", "PostgreSQL", in_text("SUPPORT.md", r"\| \| (.*): that of the"), ", ".join(OTHER_DATABASES)),
+    *(
+        (
+            "SUPPORT.md",
+            f"upgrade of {product}",
+            in_text("SUPPORT.md", rf"(?m)^\| {product} \| .*upgrade from ([\d.]+)"),
+            OLDER[product.lower()][0],
+        )
+        for product in ("Kafka", "ZooKeeper")
+    ),
+    ("SUPPORT.md", "releases", ", ".join(sorted(supported_releases())), ", ".join(sorted(RELEASES))),
     ("plugins/plugin_utils/hosts/host_facts.py", "JAVA", ", ".join(host_facts.JAVA), ", ".join(JAVA)),
 ]
 
@@ -104,3 +140,15 @@ def test_names_of_archives() -> None:
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
     }, "tests/made_archives.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
+
+
+def test_what_is_stable_is_not_internal() -> None:
+    """SUPPORT.md promises the filters that no page calls internal, and modules that exist."""
+    text = (ROOT / "SUPPORT.md").read_text()
+    promised = {
+        kind: set(re.findall(r"`(\w+)`", re.findall(rf"(?s)\*\*{kind}\*\*:(.*?)\.\n", text)[0]))
+        for kind in ("Modules", "Filters")
+    }
+    files = (ROOT / "plugins" / "filter").glob("*.yml")
+    assert promised["Filters"] == {file.stem for file in files if "Internal" not in file.read_text()}
+    assert promised["Modules"] <= {file.stem for file in (ROOT / "plugins" / "modules").glob("*.py")}
