@@ -95,11 +95,13 @@ EXAMPLES = """
 RETURN = """
 cluster_id: {description: Id of the cluster., type: str, returned: always, sample: 7wHBT0XWQfCNPKHxMJFAsA}
 partitions:
-  description: "Each with C(leader), C(replicas), C(isr), and the offsets C(earliest) and C(latest)."
+  description: >-
+    Each with C(leader), C(replicas), C(isr), C(offline) (replicas whose broker is down), and the offsets C(earliest)
+    and C(latest).
   type: list
   elements: dict
   returned: with C(do=describe)
-  sample: [{partition: 0, leader: 1, replicas: [1, 2, 3], isr: [1, 2, 3], earliest: 0, latest: 1200}]
+  sample: [{partition: 0, leader: 1, replicas: [1, 2, 3], isr: [1, 2, 3], offline: [], earliest: 0, latest: 1200}]
 config:
   description: The topic's own settings.
   type: list
@@ -113,7 +115,10 @@ disks:
   returned: with C(do=describe)
   sample: [{broker: 1, log_dir: /data/1, partitions: 4, bytes: 1048576, free_bytes: 53687091200}]
 groups:
-  description: Consumer groups, as M(millrace.kafka.kafka_groups) returns them.
+  description: >-
+    Consumer groups, as M(millrace.kafka.kafka_groups) returns them. Each partition also has C(member), the
+    C(client_id) and C(host) of the consumer to which it is assigned. Without a committed offset, C(offset) and C(lag)
+    are null.
   type: list
   elements: dict
   returned: with C(do=lag)

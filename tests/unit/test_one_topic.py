@@ -1,15 +1,18 @@
 """One topic by hand: what is refused, and what brokers say of disks; no cluster."""
 
+import json
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import one_topic
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.records import sizes_of, text
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.plugin_utils import topic_tables
 
 SAID: dict[str, Any] = dict.fromkeys(("partition", "key", "offset", "timestamp")) | {"limit": 1, "confirm": ""}
 CLUSTER = Metadata("id", 1, {1: ("198.51.100.1", 9093)}, [Partition("orders", one, 1, (1,), (1,)) for one in (0, 1)])
@@ -75,6 +78,115 @@ def test_disks() -> None:
         {"broker": 2, "log_dir": "/data/a", "bytes": 0, "partitions": 0, "free_bytes": 9},
         {"broker": 2, "log_dir": "/data/b", "bytes": 3, "partitions": 2, "free_bytes": 9},
     ]
+
+
+GROUP = {"name": "billing", "state": "STABLE", "members": [], "lag": 3}
+ROW = {"topic": "orders", "partition": 0, "offset": 4, "end": 7, "lag": 3, "member": {"client_id": "b1", "host": "h"}}
+UNREAD = {"topic": "orders", "partition": 1, "offset": None, "end": 5, "lag": None, "member": None}
+RECORD: dict[str, Any] = {
+    "partition": 1,
+    "offset": 12,
+    "timestamp": 1769846400000,
+    "key": None,
+    "headers": [],
+    "value": "",
+}
+PARTITION = {"partition": 0, "leader": 1, "replicas": [1, 2], "isr": [1], "offline": [2], "earliest": 0, "latest": 9}
+DISK = {"broker": 1, "log_dir": "/data/1", "bytes": 2048, "partitions": 1, "free_bytes": None}
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        (
+            {
+                "partitions": [PARTITION, {**PARTITION, "partition": 1, "leader": -1, "isr": []}],
+                "config": [],
+                "disks": [DISK],
+            },
+            [
+                "topic orders: 2 partitions",
+                "  partition  leader  replicas  ISR  offline  first offset  end offset",
+                "  0          1       1,2       1    2        0             9",
+                "  1          none    1,2       -    2        0             9",
+                "settings:",
+                "  none: the brokers' defaults apply",
+                "disks:",
+                "  broker  log dir  partitions  size     free",
+                "  1       /data/1  1           2.0 KiB  ?",
+            ],
+        ),
+        (
+            {"groups": [{**GROUP, "partitions": [ROW, UNREAD]}]},
+            [
+                "  group    topic   partition  current offset  end offset  lag  member",
+                "  billing  orders  0          4               7           3    b1 (h)",
+                "  billing  orders  1          -               5           -    -",
+                "group billing: stable, lag 3",
+            ],
+        ),
+        ({"groups": []}, ["topic orders: no consumer group reads it or has committed offsets"]),
+        (
+            {
+                "records": [
+                    RECORD,
+                    {**RECORD, "key": "k\x1b[2J", "headers": [{"a": "b\n"}], "value": "ä\tz", "timestamp": -1},
+                ]
+            },
+            [
+                "  partition  offset  time                      key       headers  value",
+                '  1          12      2026-01-31T08:00:00.000Z  null      -        ""',
+                "  1          12      -                         k\\x1b[2J  a=b\\n    ä\\tz",
+            ],
+        ),
+        ({"records": []}, ["topic orders: no such record"]),
+        ({"deleted": 1, "changed": True}, ["topic orders: 1 record deleted"]),
+        ({"made": "1 partitions, a=b", "declaration": {}}, ["topic orders: recreated with 1 partitions, a=b"]),
+    ],
+)
+def test_tables(answer: dict[str, Any], lines: list[str]) -> None:
+    """A record can control no terminal."""
+    assert topic_tables.as_text("orders", answer).splitlines() == lines
+
+
+def test_what_a_check_predicts() -> None:
+    assert topic_tables.as_text("t", {"deleted": 5}, predicted=True) == "topic t: 5 records would be deleted"
+
+
+def test_a_declaration_to_paste() -> None:
+    """It is an entry of kafka_topics: values that look like numbers stay texts."""
+    config = {"retention.ms": "1000", "cleanup.policy": "compact"}
+    declared = {"name": "1e3", "partitions": 2, "replication_factor": 1, "config": config, "replicas": [[1], [2]]}
+    lines = topic_tables.as_text("1e3", {"declaration": declared}).splitlines()
+    assert yaml.safe_load("\n".join(lines[1:])) == [{key: declared[key] for key in list(declared)[:4]}]
+    assert lines[-1] == "# replicas by partition: 0: 1; 1: 2"
+
+
+def test_json_has_no_other_keys() -> None:
+    answer = {"changed": True, "failed": False, "cluster_id": "x", "warnings": ["w"], "records": [RECORD]}
+    found = json.loads(topic_tables.as_json("orders", "find", answer))
+    assert found == {"topic": "orders", "do": "find", "changed": True, "records": [RECORD]}
+
+
+def test_who_reads_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member reads what is assigned to it, also before its group commits; other topics of the group are left out."""
+    reader = {"client_id": "b1", "host": "h", "assigned": [("orders", 1), ("returns", 0)]}
+    offsets = {("orders", 0): 4, ("returns", 0): 1}
+    known = {
+        "billing": Group("billing", "STABLE", [reader], offsets),
+        "other": Group("other", "STABLE", [{**reader, "assigned": [("returns", 0)]}], {("returns", 0): 1}),
+        "new": Group("new", "STABLE", [{**reader, "assigned": [("orders", 0)]}]),
+    }
+    latest = {("orders", 0): 7, ("orders", 1): 5}
+    monkeypatch.setattr(groups, "names", lambda _: list(known))
+    monkeypatch.setattr(groups, "groups", lambda _, names: {name: known[name] for name in names})
+    monkeypatch.setattr(groups, "ends", lambda *_: Ends(dict.fromkeys(latest, 0), latest))
+    found = one_topic.lag({**SAID, "topic": "orders"}, NOBODY, CLUSTER)["groups"]
+    assert [one["name"] for one in found] == ["billing", "new"]
+    member = {"client_id": "b1", "host": "h"}
+    assert found[0]["partitions"] == [{**ROW, "member": None}, {**UNREAD, "member": member}]
+    assert found[0]["members"] == [member]
+    assert (found[1]["partitions"][0]["member"], found[1]["lag"]) == (member, 0)
 
 
 def test_bytes_that_are_no_text() -> None:

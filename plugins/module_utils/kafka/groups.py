@@ -25,6 +25,7 @@ class Group:
     name: str
     state: str
     members: Sequence[Mapping[str, Any]] = ()
+    """Each with client_id, host, and `assigned`: the partitions that the member reads."""
     offsets: Mapping[Place, int] = field(default_factory=dict)
     """The committed offsets."""
 
@@ -180,6 +181,11 @@ def diff(
     return Plan(changes, unchanged, (), refused)
 
 
+def shown(member: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a member of a group as the modules return it."""
+    return {"client_id": member["client_id"], "host": member["host"]}
+
+
 def described(found: Group, ends: Ends) -> dict[str, Any]:
     """Return a group as the modules return it, as a dict of name, state, members, partitions and lag.
 
@@ -195,6 +201,6 @@ def described(found: Group, ends: Ends) -> dict[str, Any]:
         }
         for (topic, number), offset in sorted(found.offsets.items())
     ]
-    members = [dict(member) for member in found.members]
+    members = [shown(member) for member in found.members]
     lag = sum(int(row["lag"] or 0) for row in rows)
     return {"name": found.name, "state": found.state, "members": members, "partitions": rows, "lag": lag}

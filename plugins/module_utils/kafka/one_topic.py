@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import human
@@ -17,7 +18,13 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
     Metadata,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import NewTopic
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Place, described, milliseconds
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import (
+    Ends,
+    Place,
+    described,
+    milliseconds,
+    shown,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
@@ -56,6 +63,7 @@ def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
             "leader": one.leader,
             "replicas": list(one.replicas),
             "isr": list(one.isr),
+            "offline": [broker for broker in one.replicas if broker not in metadata.brokers],
             "earliest": ends.earliest[one.topic, one.number],
             "latest": ends.latest[one.topic, one.number],
         }
@@ -67,15 +75,28 @@ def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
 
 
 def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
-    """Return {'groups': consumer groups with offsets in the selected partitions, each with its lag by partition}."""
+    """Return {'groups': consumer groups that read the selected partitions, each with its lag by partition}.
+
+    A group reads a partition if it has a committed offset there, or a member to which the partition is assigned. This
+    member is in the row of the partition; without a committed offset, `offset` and `lag` of the row are None.
+    """
     selected = places(options, metadata)
     found = groups.groups(admin, groups.names(admin))
     ends = groups.ends(admin, selected)
     rows = []
     for group in found.values():
         own = {place: offset for place, offset in group.offsets.items() if place in ends.latest}
-        if own:
-            rows.append(described(type(group)(group.name, group.state, group.members, own), ends))
+        readers = {place: member for member in group.members for place in member["assigned"] if place in ends.latest}
+        if own or readers:
+            row = described(replace(group, offsets=own), ends)
+            for topic, number in readers.keys() - own.keys():
+                end = ends.latest[topic, number]
+                row["partitions"].append({"topic": topic, "partition": number, "offset": None, "end": end, "lag": None})
+            row["partitions"].sort(key=lambda one: (one["topic"], one["partition"]))
+            for one in row["partitions"]:
+                reader = readers.get((one["topic"], one["partition"]))
+                one["member"] = shown(reader) if reader else None
+            rows.append(row)
     return {"groups": rows}
 
 

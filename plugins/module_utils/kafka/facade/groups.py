@@ -39,7 +39,14 @@ def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
     found = {}
     for name in asked:
         one = answer(described[name], ASK)
-        members = [{"client_id": member.client_id, "host": member.host.lstrip("/")} for member in one.members]
+        members = [
+            {
+                "client_id": member.client_id,
+                "host": member.host.lstrip("/"),
+                "assigned": [(place.topic, place.partition) for place in member.assignment.topic_partitions or ()],
+            }
+            for member in one.members
+        ]
         offsets = {
             (place.topic, place.partition): place.offset
             for place in answer(committed[name], ASK).topic_partitions
