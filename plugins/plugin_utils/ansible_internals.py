@@ -27,6 +27,7 @@ from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _Templ
 from ansible._internal._templating._jinja_plugins import JinjaPluginIntercept
 from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
 from ansible._internal._templating._utils import TemplateContext
+from ansible.errors import AnsibleError
 from ansible.inventory.helpers import sort_groups
 from ansible.module_utils import _internal
 from ansible.module_utils._internal._ansiballz import _loader
@@ -65,6 +66,26 @@ def was_vaulted(text: str) -> bool:
     """Tell whether a text was encrypted in the inventory, alone (encrypt_string) or with its whole file."""
     path = written_in(text)
     return bool(VaultedValue.is_tagged_on(text)) or (path is not None and _is_vault(path))
+
+
+def decrypted(value: Any) -> Any:
+    """Return `value` with each text inside it that was encrypted alone (encrypt_string) as a text.
+
+    The texts keep the tags by which `was_vaulted` knows them. `value` itself is returned if nothing in it is encrypted;
+    a text that cannot be decrypted stays encrypted: its first use raises AnsibleError.
+    """
+    if type(value).__name__ == "EncryptedString":
+        with suppress(AnsibleError, ReferenceError):  # ReferenceError: outside a run, without a vault password
+            return str(value)
+    elif isinstance(value, Mapping):
+        items = {key: decrypted(item) for key, item in value.items()}
+        if any(items[key] is not item for key, item in value.items()):
+            return AnsibleTagHelper.tag_copy(value, items)
+    elif isinstance(value, (list, tuple)):
+        entries = [decrypted(item) for item in value]
+        if any(new is not item for new, item in zip(entries, value, strict=True)):
+            return AnsibleTagHelper.tag_copy(value, entries)
+    return value
 
 
 @cache

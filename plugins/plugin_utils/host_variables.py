@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import runtime_variables, templar_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
+    decrypted,
+    runtime_variables,
+    templar_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
 
 
@@ -21,16 +25,23 @@ class Variables:
         self._known: dict[str, dict[str, Any]] = {}
         self._templars: dict[str, Any] = {}
         self._hostvars: Any = None
+        self._decrypted: dict[int, tuple[Any, Any]] = {}  # hosts share most values
 
     def runtime_variables(self, host: str) -> set[str]:
         """Return the names of a host's variables that this run itself has set, such as with set_fact."""
         return runtime_variables(self._source._variable_manager, host)
 
     def raw(self, host: str) -> dict[str, Any]:
-        """Return {name: value} of a host as written in the inventory, with templates not computed."""
+        """Return {name: value} of a host as written in the inventory: decrypted, with templates not computed."""
         if host not in self._known:
-            self._known[host] = {**self._source.raw_get(host), "hostvars": self._hostvars, "groups": self._groups}
+            written = {name: self._text(value) for name, value in self._source.raw_get(host).items()}
+            self._known[host] = {**written, "hostvars": self._hostvars, "groups": self._groups}
         return self._known[host]
+
+    def _text(self, value: Any) -> Any:
+        if id(value) not in self._decrypted:
+            self._decrypted[id(value)] = (value, decrypted(value))
+        return self._decrypted[id(value)][1]
 
     def templar(self, host: str) -> Any:
         """Return the Ansible Templar that computes templates with the variables of a host."""

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible.parsing.vault import EncryptedString, VaultLib, VaultSecret
+from ansible.parsing.yaml.dumper import AnsibleDumper
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.filter.host import guarded
@@ -82,6 +85,34 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "What this layout" in done.stdout
     assert "SECRET_CLEAR" not in done.stdout
+
+
+def test_texts_that_are_encrypted_alone_are_texts(tmp_path: Path) -> None:
+    """As `ansible-vault encrypt_string` writes them: below `vault`, in entries of lists, and as a whole variable."""
+    lib = VaultLib([("default", VaultSecret(b"of the vault"))])
+
+    def inline(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: inline(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [inline(item) for item in value]
+        return EncryptedString(ciphertext=lib.encrypt(value).decode())
+
+    values = {
+        "vault": inline(VAULT),
+        "organization": inline("lab"),
+        "kafka_acls": [{**inline({"principal": "User:lab", "name": "orders-"}), "resource": "topic",
+                        "pattern": "prefixed", "operations": inline(["READ"])}],
+    }  # fmt: skip
+    inventory = spoil(tmp_path / "inventory", LAB)
+    file = inventory / "group_vars" / "all" / "z.yml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.dump(values, Dumper=AnsibleDumper))
+    assert file.read_text().count("!vault") > len(VAULT["passwords"])
+    (tmp_path / "password").write_text("of the vault")
+    done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
+    assert done.returncode == 0, done.stdout
+    assert not re.findall("VAULT_NUMBER|NOT_COMPUTED|SECRET_CLEAR", done.stdout), done.stdout
 
 
 def test_secrets_of_the_vault_among_other_words(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted
 
 SHORTEST = 8
 # The principals that rules of functions/kafka.yml derive from the certificates of brokers and of the control node.
@@ -70,7 +71,8 @@ def _numbers(entries: Mapping[Any, Any]) -> Iterator[str]:
     for part in ("passwords", "new_passwords"):
         passwords = entries.get(part)
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
-            if password is not None and not isinstance(password, (str, Mapping, list)):
+            is_text = isinstance(password, str) or any(encrypted(password))
+            if password is not None and not is_text and not isinstance(password, (Mapping, list)):
                 yield f"vault.{part}.{user}"
 
 

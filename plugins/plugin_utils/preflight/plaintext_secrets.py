@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import texts as texts_with_places
-from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates
 
 VAULT = "vault"
 
@@ -71,7 +71,7 @@ def _vault_file(raw: Mapping[str, Any]) -> str | None:
     """
     file = written_in(raw[VAULT])
     has_others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)
-    return None if has_others or any(encrypted(raw[VAULT])) else file
+    return None if has_others or any(was_vaulted(text) for _, text in texts_with_places(VAULT, raw[VAULT])) else file
 
 
 def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
