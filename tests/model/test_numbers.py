@@ -8,6 +8,9 @@ import pytest
 from model.mistakes.base import LAB, spoil
 from model.said import check
 
+PROTOCOL = "inter.broker.protocol.version"
+TEXT = ": YAML reads this text as a number, and the text would become "
+
 
 @pytest.mark.parametrize(
     ("written", "said"),
@@ -24,6 +27,18 @@ from model.said import check
             "kafka_users: [{name: lab, password: '{{ vault.passwords.lab }}', iterations: 010000}]",
             "kafka_users[lab][iterations] = 010000: YAML reads a number with a leading 0 in base 8, here as 4096",
         ),
+        (
+            "kafka_config: {inter.broker.protocol.version: 3.10}",
+            f"kafka_config[inter.broker.protocol.version] = 3.10{TEXT}",
+        ),
+        ("kafka_topics: [{name: 1.10, partitions: 3}]", f"kafka_topics[1.1][name] = 1.10{TEXT}"),
+        ("kafka_topics: [{name: 007, partitions: 3}]", f"kafka_topics[7][name] = 007{TEXT}"),
+        ("kafka_topics:\n- name: 1_000\n  partitions: 3", f"kafka_topics[1000][name] = 1_000{TEXT}"),
+        ("kafka_topics: [{partitions: 3, name: 0x1F}]", f"kafka_topics[31][name] = 0x1F{TEXT}"),
+        ("kafka_quotas: [{client_id: +5, producer_byte_rate: 1_000_000}]", f"kafka_quotas[0][client_id] = +5{TEXT}"),
+        ("spark_job_jobs: [{name: 0b11, config: {}}]", f"spark_job_jobs[3][name] = 0b11{TEXT}"),
+        ("rack: 1.0e+1", f"rack = 1.0e+1{TEXT}"),
+        ("kafka_topics: [{name: '1.10', partitions: 0_3}, {name: 12, partitions: 3}, {name: 1.5, partitions: 3}]", ""),
         ("kafka_unit_overrides: {Service: {UMask: '0027'}}", ""),
         ("kafka_limit_nofile: 100_000", ""),
         ("kafka_limit_nofile: 0x20000", ""),

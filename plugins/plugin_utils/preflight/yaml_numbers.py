@@ -1,4 +1,4 @@
-"""Finds numbers that YAML does not read as decimal: it reads 010 as 8 (base 8) and 1:30 as 90 (base 60)."""
+"""Finds values that YAML reads as numbers other than those written: 010 as 8, 1:30 as 90, the name 1.10 as 1.1."""
 
 from __future__ import annotations
 
@@ -11,49 +11,76 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_at
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Option, kind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
 
 # Integers of base 8 and 60 in YAML 1.1. 0x and 0b show their base, so these are intended.
-OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)(?![\w:])")
+OPAQUE: Option = {"type": "raw"}
+OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)")
+# Texts of argument specs that may be amounts, and versions, which no argument spec declares.
+AMOUNTS = re.compile(r"(bytes|days|heap|interval|limit|memory|ms|nofile|percentage|rate|size|timeout)\W*$")
+VERSIONS = re.compile(r"version\W*$")
+WRITTEN = re.compile(r"[-+]?[0-9.][\w.:+-]*")
 
 NUMBER_OTHER = ProblemKind(
     "NUMBER_OTHER",
     "YAML reads a number with a leading 0 in base 8, here as {number}",
     "write {decimal}, or put it in quotes if the zeros belong to it",
 )
+NUMBER_OTHER_TEXT = NUMBER_OTHER.variant(
+    message="YAML reads this text as a number, and the text would become {number}", advice="put it in quotes"
+)
 NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, in base 60", advice="put it in quotes")
 
 
 def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each number in a site variable or role input that YAML reads in base 8 or 60."""
+    """Yield a problem for each number in a site variable or role input that YAML reads in base 8 or 60.
+
+    Also yield a problem for each name or other text, by its argument spec, that YAML reads as a number which is written
+    in another way.
+    """
     for host in model.function_hosts:
         raw = reader.raw(host)
         for name in model.known & raw.keys() & model.names[host]:
-            for place, number, text in _numbers(name, raw[name]):
-                kind = NUMBER_OTHER_BASE_60 if ":" in text else NUMBER_OTHER
+            for place, number, text, is_text in _numbers(name, raw[name], _option(name)):
+                problem = NUMBER_OTHER_BASE_60 if ":" in text else NUMBER_OTHER_TEXT if is_text else NUMBER_OTHER
                 decimal = text.replace("_", "").lstrip("+-0") or "0"
-                yield kind.problem((host,), place, text, number=number, decimal=decimal)
+                yield problem.problem((host,), place, text, number=number, decimal=decimal)
 
 
-def _numbers(place: str, value: Any) -> Iterator[tuple[str, int, str]]:
-    """Yield (place, number, text in the file) of each number inside `value` that YAML reads in base 8 or 60."""
-    if isinstance(value, int):
-        text = "" if isinstance(value, bool) else _text(*written_at(value))
-        if text and (":" in text or int(text) != value):
-            yield place, int(value), text
+def _option(name: str) -> Option:
+    """Return the argument spec of a variable; {} if it has none."""
+    role = role_of().get(name)
+    return site_words().get(name) or (argument_spec(role)[name] if role else {})
+
+
+def _numbers(place: str, value: Any, option: Option) -> Iterator[tuple[str, int | float, str, bool]]:
+    """Yield (place, number, text in the file, whether a text is declared) of each such number inside `value`.
+
+    `option` is the argument spec of the value, {} if it has none.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number, text = value + 0, _text(*written_at(value))  # a number without Ansible's tags
+        if (kind(option or OPAQUE) == "str" and not AMOUNTS.search(place)) or (not option and VERSIONS.search(place)):
+            if text and text != str(number):
+                yield place, number, text, True
+        elif isinstance(value, int) and OTHER_BASE.fullmatch(text) and (":" in text or int(text) != value):
+            yield place, number, text, False
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _numbers(f"{place}[{key}]", item)
+            yield from _numbers(f"{place}[{key}]", item, (option.get("options") or {}).get(key, {}))
     elif isinstance(value, (list, tuple)):
+        element = {"type": option["elements"], "options": option.get("options")} if "elements" in option else {}
         for number, item in enumerate(value):
             name = item.get("name") if isinstance(item, Mapping) else None
-            yield from _numbers(f"{place}[{number if name is None else name}]", item)
+            yield from _numbers(f"{place}[{number if name is None else name}]", item, element)
 
 
 def _text(path: str | None, line: int | None, column: int | None) -> str:
-    """Return the number at this position of a file as written, if it may be one of base 8 or 60; else ''."""
+    """Return the number at this position of a file as written; '' if there is no number."""
     lines = _lines(path) if path and line and column else ()
-    match = OTHER_BASE.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
+    match = WRITTEN.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
     return match[0] if match else ""
 
 
