@@ -50,14 +50,20 @@ def open_url(url: str) -> Any:
     return urllib.request.urlopen(url, timeout=60, context=trusting(None))
 
 
+def checksum_source(checksum: str) -> str | None:
+    """Return what follows `sha512:` in a declared checksum: digits, a path or a URL; None if it is no SHA-512."""
+    algorithm, _, value = checksum.partition(":")
+    return value.strip() or None if algorithm.strip().lower() == "sha512" else None
+
+
 def expected(checksum: str) -> str:
     """Return the SHA-512 that a declared `checksum` contains or points to, as 128 lower-case hexadecimal digits.
 
     `checksum` is sha512:HEX, sha512:FILE or sha512:URL. Raises ArchiveError if `checksum` has another form, or if the
     file or URL cannot be read or contains no SHA-512.
     """
-    algorithm, _, value = checksum.partition(":")
-    if algorithm != "sha512" or not value:
+    value = checksum_source(checksum)
+    if value is None:
         raise ArchiveError(f"checksum = {checksum!r}: not of the form sha512:HEX, sha512:FILE or sha512:URL")
     if not re.fullmatch(r"[0-9a-fA-F]{128}", value):
         try:

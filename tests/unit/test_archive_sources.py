@@ -39,6 +39,7 @@ def test_checksum_files(text: str, tmp_path: Path) -> None:
 
 def test_checksum_as_digits() -> None:
     assert expected(f"sha512:{HELLO.upper()}") == HELLO
+    assert expected(f"SHA512: {HELLO}\n") == HELLO
 
 
 @pytest.mark.parametrize("checksum", [HELLO, "sha256:abc", "sha512:", ""])

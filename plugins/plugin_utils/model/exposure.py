@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import checksum_source
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import place_of, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, Machine, SparkNode
@@ -51,13 +52,13 @@ def archives(model: Model) -> Iterator[Problem]:
             checksum = machine.inputs.values.get(variable)
             if checksum is None:
                 continue
-            if not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
-                yield machine.report(
-                    ARCHIVE_CLEAR_HTTP if "://" in str(checksum) else ARCHIVE_CLEAR, variable, checksum
-                )
-            digits = str(checksum).partition(":")[2]
-            if re.fullmatch(r"[0-9A-Za-z]{1,200}", digits) and not DIGITS.fullmatch(digits):
-                yield machine.report(CHECKSUM_FORM, variable, checksum, length=len(digits))
+            source = checksum_source(str(checksum))
+            if source is None:
+                yield machine.report(ARCHIVE_CLEAR, variable, checksum)
+            elif re.match(r"(http|ftp)://", source, re.IGNORECASE):
+                yield machine.report(ARCHIVE_CLEAR_HTTP, variable, checksum)
+            elif re.fullmatch(r"[0-9A-Za-z\s]{1,300}", source) and not DIGITS.fullmatch(source):
+                yield machine.report(CHECKSUM_FORM, variable, checksum, length=len(source))
 
 
 FIREWALL_OPEN = ProblemKind(
