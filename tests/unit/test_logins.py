@@ -36,6 +36,17 @@ def test_what_needs_no_login_needs_no_listener_for_it(run: Run, cluster: FakeClu
     assert done["plan"]["delete"] == ["gone"] and cluster.written == ["credential gone"]
 
 
+@pytest.mark.parametrize("password", [" Guoph0Eeshi7", "Guoph0Eeshi7\n", "Guoph0\tEeshi7"])
+def test_a_password_that_cannot_be_used_is_not_written(run: Run, cluster: FakeCluster, password: str) -> None:
+    """With it, no later run would get past the user, so that the ACLs of all users would never be made."""
+    login = {"security.protocol": "SASL_SSL"}
+    done = run(kafka_access, login=login, users=[{"name": "new", "password": password}])
+    assert done["msg"].endswith(
+        "user new: its password has an outer blank, a line end or a control character; set another"
+    )
+    assert cluster.written == []
+
+
 def test_a_mechanism_that_a_listener_does_not_take(cluster: FakeCluster) -> None:
     """It says nothing of the password, which would else be written in each run anew."""
     cluster.mechanisms = ["SCRAM-SHA-256"]

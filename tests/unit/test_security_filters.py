@@ -136,6 +136,8 @@ def test_login_with_any_character() -> None:
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.jaas.config": rf'{SCRAM[:-1]} username="me" password="a\"b\\c;=";',
     }
+    config = general["scram_login"]("a\nb\t\x7f7", "me")["sasl.jaas.config"]
+    assert config == rf'{SCRAM[:-1]} username="me" password="a\012b\011\1777";'  # Java's StreamTokenizer reads octals
 
 
 def test_a_login_comes_from_the_list_of_users() -> None:

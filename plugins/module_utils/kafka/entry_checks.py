@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
@@ -34,13 +35,20 @@ def topics(wanted: Entries) -> dict[str, list[str]]:
     return mistakes
 
 
+def has_unusable_characters(password: str) -> bool:
+    """Tell whether a password has a control character, or a blank or line end at an end: not every client sends it."""
+    return password != password.strip() or any(unicodedata.category(character) == "Cc" for character in password)
+
+
 def users(wanted: Entries) -> Iterator[str]:
-    """Yield messages about entries of kafka_users: invalid names, and a credential that occurs in two entries."""
+    """Yield messages about entries of kafka_users: invalid names and passwords, and a credential in two entries."""
     seen: set[tuple[str, str]] = set()
     for user in wanted:
         name, every = str(user["name"]), user.get("state") == "absent" and user.get("mechanism") is None
         if not name or name != name.strip() or not name.isprintable():
             yield f"user {name!r}: the name is empty, or has an outer blank or an invisible character; correct it"
+        if has_unusable_characters(str(user.get("password") or "")) and user.get("state") != "absent":
+            yield f"user {name}: its password has an outer blank, a line end or a control character; set another"
         without = not user.get("credential", True)
         mechanisms = MECHANISMS if every or without else (user.get("mechanism") or MECHANISMS[0],)
         if twice := sorted(seen & {(name, mechanism) for mechanism in mechanisms}):
