@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import mapping_rules
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import (
     broker_config,
@@ -125,9 +125,8 @@ def admin_principal(
     own, every = f"listener.name.{name.lower()}.ssl.principal.mapping.rules", "ssl.principal.mapping.rules"
     settings = config or {}
     rules = settings.get(own) or listener.get("principal_mapping_rules") or settings.get(every) or []
-    file = PurePath(str(admin.get("ssl.certificate.location", ""))).stem
-    subject = next((entry.get("subject") for entry in certificates if entry.get("name") == file), None)
-    user = principals.principal(principals.listed(rules), principals.written(subject)) if subject else ""
+    subject = next(iter(principals.shown_subjects(admin, certificates)), None)
+    user = principals.principal(mapping_rules(rules), subject) if subject else ""
     return f"User:{user}" if user else ""
 
 

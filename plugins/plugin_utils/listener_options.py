@@ -5,6 +5,7 @@ Filters write these options into configuration files; the model and the reload o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,15 @@ def mechanisms(listener: Mapping[str, Any]) -> list[str]:
         return []
     names = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
     return [str(name) for name in names] if isinstance(names, (list, tuple)) else []
+
+
+def mapping_rules(rules: Any) -> tuple[str, ...]:
+    """Return principal mapping rules as a tuple; `rules` is a list, or the text of the property.
+
+    A text may contain several rules, as Kafka separates them: by commas before a rule.
+    """
+    texts = rules if isinstance(rules, (list, tuple)) else [rules]
+    return tuple(rule.strip() for text in texts for rule in re.split(r",\s*(?=RULE:|DEFAULT)", str(text)))
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class Listener:
             tuple(mechanisms(entry)),
             str(entry.get("keystore") or ""),
             str(entry.get("truststore") or ""),
-            tuple(map(str, rules)) if isinstance(rules, (list, tuple)) else (),
+            mapping_rules(rules) if isinstance(rules, (list, tuple)) else (),
             bool(entry.get("protocol")),
         )
 

@@ -10,6 +10,8 @@ from typing import Any
 
 NO_USER = "{users} has no user {name}, it has {others}; declare it, or correct the name"
 """Error of the filters kafka_login and postgresql_login."""
+ABSENT_USER = "{name} of kafka_users has state: absent; remove it, or log in as another user"
+"""Error of the filter kafka_login."""
 NO_PASSWORD = "{name} of kafka_users has no password (credential: false); set credential: true"
 """Error of the filter kafka_login."""
 
@@ -20,6 +22,7 @@ PLUGIN = re.compile(r"The (?:filter|lookup) plugin '([\w.]+)' failed")
 UNKNOWN_HOST = re.compile(r"hostvars\['([^']+)'\]")
 OTHER_TYPE = re.compile(r"unable to convert|must be of type|could not parse")
 USER_UNKNOWN = re.compile(r"(\w+_users) has no user (.*?), it has (.*?); ")
+USER_ABSENT = re.compile(r"(\S+) of kafka_users has state: absent")
 USER_WITHOUT_PASSWORD = re.compile(r"(\S+) of kafka_users has no password")
 
 
@@ -33,7 +36,7 @@ def failure_details(error: str) -> dict[str, Any]:
     - `plugin`: the filter or lookup that failed, or '';
     - `unknown_host`: a host that is not in the inventory, or '';
     - `unknown_user`: (variable, user, users that the variable has), or ();
-    - `user_without_password`: a user of kafka_users, or '';
+    - `user_without_password`, `absent_user`: a user of kafka_users, or '';
     - `failure`: `type` if a value has the wrong type, or ''.
     """
     line = error.splitlines()[0].rstrip(".") if error else ""
@@ -48,5 +51,6 @@ def failure_details(error: str) -> dict[str, Any]:
         "unknown_host": host[1] if host else "",
         "unknown_user": user.groups() if user else (),
         "user_without_password": without_password[1] if without_password else "",
+        "absent_user": absent[1] if (absent := USER_ABSENT.search(line)) else "",
         "failure": "type" if OTHER_TYPE.search(line) else "",
     }

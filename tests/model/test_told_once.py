@@ -8,15 +8,45 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.access import users
-from model.mistakes.base import LAB, config, kafka, spoil
+from model.mistakes.access import acl, users
+from model.mistakes.base import LAB, THERE, config, kafka, listeners, spoil
 from model.said import check
 from model.test_reached import said
 from model.test_said_in_place import MTLS
 
 BUNDLE = {"path": "/etc/kafka/tls/ca.pem", "authorities": ["clients"], "group": "kafka"}
+OF_QUOTA = "QUOTA_VALUE group all/kafka_quotas[lab].producer_byte_rate"
+SCOPE = "PRUNE_SCOPE group kafka/kafka_prune"
 TRANSACTIONS = "transaction.state.log.replication.factor"
 OFFSETS = "offsets.topic.replication.factor"
+
+
+def mapped(rules: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's listeners with other mapping rules between brokers."""
+    client, replication = listeners()
+    return kafka(kafka_listeners=[client, {**replication, "principal_mapping_rules": rules}])
+
+
+def super_user(name: str) -> dict[str, dict[str, Any]]:
+    """Return one more super user."""
+    return kafka(kafka_super_users=["User:kafka-broker", "User:admin", name])
+
+
+def quota(rate: Any) -> dict[str, dict[str, Any]]:
+    """Return a quota of one user."""
+    return {"all": {"kafka_quotas": [{"user": "lab", "producer_byte_rate": rate}]}}
+
+
+def pruned(**scopes: str) -> dict[str, dict[str, Any]]:
+    """Return kafka_prune with one name in each scope."""
+    return kafka(kafka_prune={"max_deletes": 3, **{key: [name] for key, name in scopes.items()}})
+
+
+def absent(name: str) -> dict[str, dict[str, Any]]:
+    """Return the lab's users, of whom one is absent."""
+    variables = users()
+    next(user for user in variables["all"]["kafka_users"] if user["name"] == name)["state"] = "absent"
+    return variables
 
 
 def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
@@ -123,6 +153,74 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
         (config(TRANSACTIONS, 2),
          f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: {TRANSACTIONS} is 2, but "
          "default.replication.factor is 3: 2 replicas have to be in sync, so no transaction would begin or end while "),
+        # Advice that works when it is followed to the letter.
+        (kafka(kafka_super_users="User:kafka-broker;User:admin"),
+         "INPUT_NOT_A_LIST group kafka/kafka_super_users = User:kafka-broker;User:admin: text instead of a list; "
+         "write it as ['User:kafka-broker', 'User:admin']"),
+        (kafka(kafka_super_users=["User:kafka-broker;User:admin"]),
+         "SUPER_USER_INVALID group kafka/kafka_super_users = User:kafka-broker;User:admin: several principals in one "
+         "entry; write them as ['User:kafka-broker', 'User:admin']"),
+        (mapped("RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"),
+         "INPUT_NOT_A_LIST group kafka/kafka_listeners[REPLICATION].principal_mapping_rules = RULE:^CN=[^,]+,"
+         "OU=brokers,O=lab$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=lab$/$1/: text instead of a list; write it as "
+         "['RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/', 'RULE:^CN=([^,]+),OU=admins,O=lab$/$1/']"),
+        (mapped(["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/ RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"]),
+         "PRINCIPAL_RULE group kafka/kafka_listeners[REPLICATION].principal_mapping_rules = RULE:^CN=[^,]+,OU=brokers,"
+         "O=lab$/kafka-broker/ RULE:^CN=([^,]+),OU=admins,O=lab$/$1/: several rules without commas between them: Kafka "
+         "would not start, or would ignore all but the last; write one entry of the list for each rule"),
+        (kafka(kafka_java_options="-Xss1m -Da=b,c"),
+         "INPUT_NOT_A_LIST group kafka/kafka_java_options = -Xss1m -Da=b,c: text instead of a list; write it as "
+         "[-Xss1m, '-Da=b,c']"),
+        (kafka(kafka_listeners=listeners(sasl_mechanisms="SCRAM-SHA-512,SCRAM-SHA-256")),
+         "INPUT_NOT_A_LIST group kafka/kafka_listeners[CLIENT].sasl_mechanisms = SCRAM-SHA-512,SCRAM-SHA-256: text "
+         "instead of a list; write it as [SCRAM-SHA-512, SCRAM-SHA-256]"),
+        (super_user("user:ops"),
+         "SUPER_USER_INVALID group kafka/kafka_super_users = user:ops: Kafka compares the type with upper and lower "
+         "case, and no client would ever be a user; write it as User:ops"),
+        (super_user(""), "SUPER_USER_INVALID group kafka/kafka_super_users = '': no name of a user; remove the entry"),
+        (super_user("User:"), "SUPER_USER_INVALID group kafka/kafka_super_users = User:: no name of a user; remove"),
+        (acl(principal="User:"), "ACL_PRINCIPAL group all/kafka_acls[User:] = User:: no name of a user; write it as"),
+        (acl(principal="User:ANONYMOUS"),
+         "warn ACL_EVERYBODY group all/kafka_acls[User:ANONYMOUS]: every client that connects without a login has"),
+        (acl(name="*", pattern="prefixed"),
+         "ACL_STAR group all/kafka_acls[User:lab].name = *: with pattern: prefixed, a star is an ordinary character, "
+         "which no name has; remove pattern: the name '*' matches all names"),
+        (acl(name="*-x"),
+         "ACL_STAR group all/kafka_acls[User:lab].name = *-x: a star is no wildcard inside a name: only the name '*' "
+         "matches all; write one entry for each name, or name: '*' without pattern for all names"),
+        (grant({**CONSUME, "groups": ["a", "b"]}),
+         f"{OF_GRANT} = groups: has no effect in a grant of consume; write one grant of consume for each of a, b: "
+         "group takes one name"),
+        (users({"name": "a*", "credential": False}),
+         "USER_PREFIX group all/kafka_users[a*].name = a*: the principal in ACLs would be User:a*; set the name of "
+         "one user (for all users: kafka_acls with User:*)"),
+        (users(verify="generation", iterations=5000),
+         "USER_GENERATION group all/kafka_users[lab].iterations = 5000: the generation is added to it, and another "
+         "generation could give the same sum: a run would miss a new password; use a multiple of 1024 from 4096 to"),
+        (users(verify="generation", iterations=20000), "USER_ITERATIONS group all/kafka_users[lab].iterations = 20000"),
+        (quota(0.4), f"warn {OF_QUOTA} = 0.4: so few bytes per second that requests wait for minutes; write 410KiB"),
+        (quota("0.5MiB"), f"{OF_QUOTA} = 0.5MiB: neither a number above 0 nor a size; write the bytes per second"),
+        (config("ssl.protocol", "TLSv1"),
+         "warn TLS_OLD group kafka/kafka_config[ssl.protocol] = TLSv1: versions of TLS before 1.2 are insecure; use "
+         "TLSv1.3 or TLSv1.2, or remove it"),
+        ({"all": {"pki_renew_days": 4000}},
+         "CERTIFICATE_DAYS group all/pki_renew_days = 4000: certificates are renewed 4000 days before their end, but "
+         "the CA itself lasts 3650 days; lower it below pki_days"),
+        (pruned(acls="Group:x"), f"{SCOPE}.acls = Group:x: Kafka knows users only, and compares the whole text; "
+         "write it as User:x"),
+        (pruned(acls="*-x"), f"{SCOPE}.acls = *-x: a star is a wildcard only at the end of a name; write the prefix "
+         "of the principals, as User:orders-*"),
+        (pruned(users="user:alice"), f"{SCOPE}.users = user:alice: users are named without a type here, so nothing "
+         "would be deleted; write it as alice"),
+        (pruned(users="User:*"), f"{SCOPE}.users = User:*: users are named without a type here, so nothing would be "
+         "deleted; write it as orders-*"),
+        ({"all": {"ansible_user": "root@dc1-kafka1"}},
+         "CONNECTION_WORD group all/ansible_user = root@dc1-kafka1: contains the host dc1-kafka1; write root, and"),
+        ({"all": {"base_hosts": [{"address": "198.51.100.7", "names": ["localhost"]}]}},
+         "HOSTS_LINE group all/base_hosts[198.51.100.7].names = localhost: every host has this name already"),
+        (absent("count_words"),
+         "LOGIN_UNKNOWN dc1-spark2/spark_job_jobs[count_words].config.kafka = count_words: kafka_users has this user "
+         "with state: absent: a run would delete it; remove state: absent of the user, or log in as another user"),
         (config(OFFSETS, 2),
          f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: {OFFSETS} is 2, but "
          "default.replication.factor is 3: a failure that loses no records could lose offsets"),
@@ -132,6 +230,38 @@ def test_once(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
     lines = said(variables, tmp_path)
     assert len(lines) == 1, lines
     assert lines[0].startswith(wanted), lines
+
+
+def test_all_mistakes_of_an_entry_at_once(tmp_path: Path) -> None:
+    """A wrong key or value of an entry hides no other mistake in it."""
+    wrong = acl(principal="user:lab", permission="alow", operations=["REDA"], resource="topics", host="10.0.0.0/8")
+    wrong["all"]["kafka_topics"] = [*THERE, {"name": "a b", "partitions": 3, "profil": "x"}]
+    assert {line.partition(" ")[0] for line in said(wrong, tmp_path)} == {
+        "INPUT_REFUSED", "ACL_PRINCIPAL", "ACL_OPERATION", "TOPIC_NAME", "ACL_HOST",
+    }  # fmt: skip
+
+
+def test_values_that_are_right(tmp_path: Path) -> None:
+    """Rules that end with DEFAULT, variables of Ansible's plugins, logins with a domain, and forms of checksums."""
+    variables = mapped(["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=lab$/$1/,DEFAULT"])
+    names = (
+        "ansible_sftp_extra_args ansible_scp_extra_args ansible_scp_executable ansible_sudo_pass ansible_su_pass "
+        "ansible_doas_pass ansible_ksu_pass ansible_sesu_pass ansible_sesu_user ansible_incus_executable "
+        "ansible_lxc_executable ansible_oc_extra_args ansible_kubectl_password ansible_netconf_password"
+    )
+    variables["all"] = {**dict.fromkeys(names.split(), "x"), "ansible_user": "ops@example.org"}
+    variables["kafka"]["kafka_archive_checksum"] = f"SHA512: {'a' * 128}"
+    assert said(variables, tmp_path) == []
+
+
+def test_nobody_is_told_to_log_in_as_the_user_who_may_do_everything(tmp_path: Path) -> None:
+    everything = [{"consume": ["*"], "group": "*"}, {"produce": ["*"]}]
+    variables = users({"name": "ops", "password": "{{ vault.passwords.generate_orders }}", "grants": everything})
+    variables["all"]["kafka_users"][2]["grants"] = [{"produce": ["streams-wordcount-output"]}]
+    lines = said(variables, tmp_path)
+    assert {line.rpartition("; ")[2] for line in lines} == {
+        "grant it to User:count_words in kafka_users, or stop the job"
+    }, lines
 
 
 def test_all_jars_of_a_folder_are_right(tmp_path: Path) -> None:

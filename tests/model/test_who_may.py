@@ -68,7 +68,7 @@ def starless(group: str) -> dict[str, Any]:
         (
             users({**NEW, "verify": "generation", "generation": 1, "iterations": 16384}),
             "USER_GENERATION group all/kafka_users[orders].iterations = 16384: the generation is added to it, and "
-            "Kafka rejects a sum above 16384; use a multiple of 1024 up to 15360",
+            "Kafka rejects a sum above 16384; use a multiple of 1024 from 4096 to 15360",
         ),
     ],
 )

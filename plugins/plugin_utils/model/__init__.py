@@ -75,6 +75,7 @@ RULES: tuple[Rule, ...] = (
     identity.functions,
     identity.ids,
     identity.host_case,
+    identity.local_names,
     identity.organization,
     identity.pki_directory,
     identity.keeper,

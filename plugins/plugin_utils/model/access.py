@@ -117,7 +117,7 @@ USER_GENERATION_UNUSED = USER_GENERATION.variant(
 USER_GENERATION_MULTIPLE = USER_GENERATION.variant(
     message="the generation is added to it, and another generation could give the same sum: a run would "
     "miss a new password",
-    advice="use a multiple of {step} up to {most}, or remove it (default: 8192)",
+    advice="use a multiple of {step} from {least} to {most}, or remove it (default: 8192)",
 )
 USER_GENERATION_SUM = USER_GENERATION_MULTIPLE.variant(
     message="the generation is added to it, and Kafka rejects a sum above {most_iterations}"
@@ -137,11 +137,18 @@ def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) 
     iterations = whole(user.get("iterations"))
     if number is not None and not 1 <= number < STEP:
         yield USER_GENERATION.problem(hosts, place, number, most=STEP - 1)
-    if iterations is not None and (iterations % STEP or iterations > MOST_ITERATIONS - STEP):
+    is_possible = iterations is not None and LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS  # else USER_ITERATIONS
+    if iterations is not None and is_possible and (iterations % STEP or iterations > MOST_ITERATIONS - STEP):
         kind = USER_GENERATION_MULTIPLE if iterations % STEP else USER_GENERATION_SUM
         most = MOST_ITERATIONS - STEP
         yield kind.problem(
-            hosts, f"{variable}.iterations", iterations, step=STEP, most=most, most_iterations=MOST_ITERATIONS
+            hosts,
+            f"{variable}.iterations",
+            iterations,
+            step=STEP,
+            least=LEAST_ITERATIONS,
+            most=most,
+            most_iterations=MOST_ITERATIONS,
         )
 
 
@@ -160,11 +167,18 @@ ACL_PRINCIPAL = ProblemKind(
     "not a principal of a user: Kafka compares the whole text, with its prefix User:",
     "write it as User:{name}",
 )
+ACL_PRINCIPAL_EMPTY = ACL_PRINCIPAL.variant(
+    message="no name of a user", advice="write it as User:orders with the name of the user, or User:* for every user"
+)
 ACL_EVERYBODY = ProblemKind(
     "ACL_EVERYBODY",
     "every client that can connect has this permission",
     "name the users, or keep it if every client needs it",
     warning=True,
+)
+ACL_EVERYBODY_ANONYMOUS = ACL_EVERYBODY.variant(
+    message="every client that connects without a login has this permission",
+    advice="name the users, or keep it if such clients need it",
 )
 ACL_UNKNOWN_USER = ProblemKind(
     "ACL_UNKNOWN_USER",
@@ -187,6 +201,10 @@ ACL_NAME_CLUSTER = ACL_NAME.variant(
 )
 
 
+# Principals that are not users of kafka_users, with the kind of problem of a permission for them.
+EVERYBODY = {"User:*": ACL_EVERYBODY, "User:ANONYMOUS": ACL_EVERYBODY_ANONYMOUS}
+
+
 def acls(model: Model) -> Iterator[Problem]:
     """Yield a problem for each entry of kafka_acls that Kafka would reject, or whose user is not declared."""
     hosts, known = names(model.brokers), _known(model)
@@ -197,11 +215,14 @@ def acls(model: Model) -> Iterator[Problem]:
         principal, absent = str(acl.get("principal")), acl.get("state") == "absent"
         if not principal.startswith("User:") or principal == "User:":
             prefix = re.match("[A-Za-z]+:", principal)  # as user:a and Group:a
-            name = principal[prefix.end() :] if prefix else principal
-            yield ACL_PRINCIPAL.problem(hosts, _variable(acl), principal, name=name)
-        elif principal == "User:*" and acl.get("permission") != "deny" and not absent:
-            yield ACL_EVERYBODY.problem(hosts, _variable(acl))
-        elif known and principal != "User:*" and principal not in principals and not absent:
+            name = (principal[prefix.end() :] if prefix else principal).strip()
+            kind = ACL_PRINCIPAL if name else ACL_PRINCIPAL_EMPTY
+            given = name if acl.get("principal") is not None else ""
+            yield kind.problem(hosts, _variable(acl), principal, name=given)
+        elif principal in EVERYBODY:
+            if acl.get("permission") != "deny" and not absent:
+                yield EVERYBODY[principal].problem(hosts, _variable(acl))
+        elif known and principal not in principals and not absent:
             near = typo_of(principal, principals)
             kind = ACL_UNKNOWN_USER_TYPO if near else ACL_UNKNOWN_USER
             yield kind.problem(hosts, _variable(acl), warning=not near, near=near)
@@ -212,8 +233,8 @@ def _resource(hosts: tuple[str, ...], acl: Mapping[str, Any]) -> Iterator[Proble
     """Yield problems of one ACL: an operation that its resource type does not have, or a wrong resource name."""
     resource, operations = str(acl.get("resource")), acl.get("operations")
     for operation in operations if isinstance(operations, (list, tuple)) else []:
-        valid = OPERATIONS.get(resource)
-        if valid is not None and str(operation).upper() not in {*valid, "ALL"}:
+        valid = OPERATIONS.get(resource) or {name for known in OPERATIONS.values() for name in known}
+        if str(operation).upper() not in {*valid, "ALL"}:
             known = ["ALL", *sorted(valid)]
             yield ACL_OPERATION.problem(
                 hosts, f"{_variable(acl)}.operations", operation, resource=resource, operations=known

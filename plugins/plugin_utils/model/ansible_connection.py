@@ -31,6 +31,12 @@ READ = (
     "ansible_ssh_port", "ansible_ssh_private_key_file", "ansible_ssh_retries", "ansible_ssh_timeout",
     "ansible_ssh_user", "ansible_shell_executable", "ansible_shell_type", "ansible_timeout", "ansible_user",
 )  # fmt: skip
+# Variables of plugins of connections and become, as ansible-doc lists them, which are no typos of those.
+OF_A_PLUGIN = re.compile(
+    rf"ansible_({'|'.join(sorted({*CONNECTIONS, *BECOME, 'scp', 'sftp', 'netconf', 'httpapi', 'vmware'} - {'ssh'}))})"
+    r"_(exe|executable|extra_args|flags|host|pass|password|port|timeout|user)"
+    r"|ansible_(bash|lua|node|nodejs|perl|php|ruby|sh)_interpreter"
+)
 # Facts of hosts and variables of runs, which are no typos of those.
 OF_A_RUN = re.compile(
     r"ansible_(hostname|facts|local|python|ssh_host_key_\w+|user_(id|uid|gid|dir|shell|gecos)|forks|limit|version)"
@@ -63,6 +69,9 @@ BECOME_DISABLED = CONNECTION_WORD.variant(
     advice="remove ansible_become, or set ansible_user: root",
 )
 LOGIN_INVALID = CONNECTION_WORD.variant(message="not a user name", advice="set a user name, as ops, or remove it")
+LOGIN_HOST = CONNECTION_WORD.variant(
+    message="contains the host {host}", advice="write {login}, and the address in ansible_host"
+)
 
 
 def words(model: Model) -> Iterator[Problem]:
@@ -70,13 +79,14 @@ def words(model: Model) -> Iterator[Problem]:
     for machine in model.functional:
         for name in sorted(machine.written):
             near = nearest(name, READ) if name.startswith("ansible_") and name not in READ else None
-            if near and abs(len(near) - len(name)) <= 2 and not OF_A_RUN.fullmatch(name):
+            other = OF_A_PLUGIN.fullmatch(name) or OF_A_RUN.fullmatch(name)
+            if near and abs(len(near) - len(name)) <= 2 and not other:
                 yield machine.report(CONNECTION_WORD, name, near=near)
         for name, check in (("ansible_connection", _connection), ("ansible_host", _host)):
             value = machine.inputs.values.get(name)
             if value is not None and (kind := check(str(value))):
                 yield machine.report(kind, name, value, near=nearest(str(value), CONNECTIONS))
-        yield from _login(machine)
+        yield from _login(machine, model)
 
 
 def _connection(text: str) -> ProblemKind | None:
@@ -95,7 +105,7 @@ def _host(text: str) -> ProblemKind | None:
     return HOST_TEXT if not text or re.search(r"\s|[@/]", text) else None
 
 
-def _login(machine: Machine) -> Iterator[Problem]:
+def _login(machine: Machine, model: Model) -> Iterator[Problem]:
     """Yield problems of ansible_user, and of the ansible_become* variables, by which that user becomes root."""
     values = machine.inputs.values
     method = values.get("ansible_become_method")
@@ -108,5 +118,8 @@ def _login(machine: Machine) -> Iterator[Problem]:
         yield machine.report(BECOME_DISABLED, "ansible_become", False, login=login)
     for name in ("ansible_user", "ansible_become_user"):
         user = values.get(name)
-        if user is not None and (not str(user).strip() or re.search(r"[\s:@/]", str(user))):
+        login, _, domain = str(user).rpartition("@")  # a login may have a domain, as ops@example.org
+        if user is not None and (not str(user).strip() or re.search(r"[\s:/]|^@|@$|@.*@", str(user))):
             yield machine.report(LOGIN_INVALID, name, repr(str(user)))
+        elif login and (is_address(domain) or domain in model.hosts):
+            yield machine.report(LOGIN_HOST, name, user, login=login, host=domain)

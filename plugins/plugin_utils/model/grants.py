@@ -61,10 +61,10 @@ USER_PREFIX = ProblemKind(
     "the principal in ACLs would be {principal}",
     "remove User: from the name",
 )
-USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user; kafka_acls can name User:*")
+USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user (for all users: kafka_acls with User:*)")
 USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
     message="Kafka gives this name to clients that do not log in: every client that can connect has these grants",
-    advice="name the users; kafka_acls can name User:ANONYMOUS",
+    advice="name the users (for clients without a login: kafka_acls with User:ANONYMOUS)",
 )
 USER_NEEDED = ProblemKind(
     "USER_NEEDED",
@@ -127,6 +127,7 @@ GRANT_BESIDE = ProblemKind(
     "use it in a grant of {verbs}",
 )
 GRANT_BESIDE_TYPO = GRANT_BESIDE.variant(advice="did you mean {near}: {values}?")
+GRANT_BESIDE_EACH = GRANT_BESIDE.variant(advice="write one grant of {verb} for each of {values}: {near} takes one name")
 GRANT_LACKS = ProblemKind(
     "GRANT_LACKS",
     "the grant has no group, but consumers join a consumer group: Kafka would reject them",
@@ -168,8 +169,10 @@ def complete(model: Model) -> Iterator[Problem]:
             yield kind.problem(hosts, place, verbs=verbs, known_verbs=list(VERBS))
         elif useless:
             usable = [key for key, others in BESIDE.items() if verbs[0] in others and grant.get(key) is None]
-            near, values = nearest(useless, usable), listed(grant[useless])
-            kind = GRANT_BESIDE_TYPO if near else GRANT_BESIDE
+            near, given = nearest(useless, usable), listed(grant[useless])
+            values = f"[{', '.join(given)}]" if near in LISTS else ", ".join(given)
+            several = near is not None and near not in LISTS and len(given) != 1
+            kind = GRANT_BESIDE_EACH if several else GRANT_BESIDE_TYPO if near else GRANT_BESIDE
             yield kind.problem(
                 hosts, place, useless, verb=verbs[0], verbs=" or ".join(BESIDE[useless]), near=near, values=values
             )

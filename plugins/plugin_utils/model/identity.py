@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, is_local_name
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 OTHER_GROUPS = ("admin",)
@@ -264,6 +264,20 @@ def host_case(model: Model) -> Iterator[Problem]:
     same = holders((name.lower(), name) for name in model.hosts)
     for hosts in same.values():
         yield HOST_CASE.problem(hosts, "")
+
+
+HOST_LOCAL = ProblemKind(
+    "HOST_LOCAL",
+    "every host has this name already, for itself: other hosts would reach this host under another address",
+    "give the host another name in the inventory, as dc1-kafka1 (ansible_connection: local may stay)",
+)
+
+
+def local_names(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each host with a function whose name every host has for itself, as localhost."""
+    for machine in model.functional:
+        if is_local_name(machine.name):
+            yield machine.report(HOST_LOCAL, "")
 
 
 ORGANIZATION_INVALID = ProblemKind(

@@ -64,6 +64,7 @@ CIPHER_WEAK = ProblemKind(
 TLS_OLD = ProblemKind(
     "TLS_OLD", "versions of TLS before 1.2 are insecure", "use only TLSv1.2 and TLSv1.3, or remove it"
 )
+TLS_OLD_DEFAULT = TLS_OLD.variant(advice="use TLSv1.3 or TLSv1.2, or remove it")
 TOKEN_CLEAR = ProblemKind(
     "TOKEN_CLEAR", "a third party on the network can replace the keys or tokens from this URL", "use https"
 )
@@ -117,6 +118,7 @@ ZOOKEEPER_SUPER_DIGEST = ProblemKind(
     "every client that has this password may change every znode, whatever its ACL",
     "remove it (a certificate identifies the owner of the znodes)",
 )
+OLD = r".*(SSLv[23]|TLSv1(\.1)?)(?![.\d]).*"
 # Of brokers, servers and clients.
 TLS = (
     Setting(
@@ -128,9 +130,8 @@ TLS = (
         r"(zookeeper\.)?ssl\.cipher\.suites|ssl\.(quorum\.)?ciphersuites",
         ".*(NULL|_anon|EXPORT|RC4|[_-]DES|3DES|MD5).*",
     ),
-    Setting(
-        TLS_OLD, r"(zookeeper\.)?ssl\.(quorum\.)?(enabled\.?protocols|protocol)", r".*(SSLv[23]|TLSv1(\.1)?)(?![.\d]).*"
-    ),
+    Setting(TLS_OLD, r"(zookeeper\.)?ssl\.(quorum\.)?enabled\.?protocols", OLD),
+    Setting(TLS_OLD_DEFAULT, r"(zookeeper\.)?ssl\.(quorum\.)?protocol", OLD),  # takes one version
     Setting(TOKEN_CLEAR, r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url", r"http://(?!localhost|127\.).*"),
 )
 BROKER = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -11,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, is_local_name, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 # Settings of Linux that are usual on hosts of Kafka, with minimum and maximum (None: no maximum), from sysctl/vm.rst
@@ -276,6 +277,9 @@ HOSTS_LINE_ADDRESS = HOSTS_LINE.variant(
 HOSTS_LINE_NAMELESS = HOSTS_LINE.variant(
     message="an address without names", advice="list its names, such as [mirror.example.org]"
 )
+HOSTS_LINE_LOCAL = HOSTS_LINE.variant(
+    message="every host has this name already, for itself", advice="use another name, as kafka1"
+)
 HOSTS_LINE_OWN = HOSTS_LINE.variant(
     message="this is a host of the inventory, with the addresses {addresses}",
     advice="remove the name: the role adds the hosts of the inventory to /etc/hosts",
@@ -319,6 +323,8 @@ def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[P
     place, host = f"base_hosts[{address}].names", model.machines.get(name)
     if not NAME.fullmatch(name) or len(name) > 253:
         yield machine.report(HOSTS_LINE, place, name)
+    elif is_local_name(name) and is_address(address) and not ip_address(str(address)).is_loopback and not host:
+        yield machine.report(HOSTS_LINE_LOCAL, place, name)
     elif host and is_address(address) and host.addresses and str(address) not in map(str, host.addresses):
         yield machine.report(HOSTS_LINE_OWN, place, name, addresses=host.addresses)
 

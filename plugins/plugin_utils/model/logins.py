@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.entry_checks import has_unusable_characters
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -82,6 +83,15 @@ SUPER_USER_INVALID = ProblemKind(
 SUPER_USER_INVALID_TYPE = SUPER_USER_INVALID.variant(
     message="Kafka knows users only, and no client would ever be a {type}", advice="name each user, as User:ops"
 )
+SUPER_USER_INVALID_CASE = SUPER_USER_INVALID.variant(
+    message="Kafka compares the type with upper and lower case, and no client would ever be a {type}"
+)
+SUPER_USER_INVALID_EMPTY = SUPER_USER_INVALID.variant(
+    message="no name of a user", advice="remove the entry, or write it as User:ops with the name of a user"
+)
+SUPER_USER_INVALID_TWO = SUPER_USER_INVALID.variant(
+    message="several principals in one entry", advice="write them as {entries}"
+)
 SUPER_USER_EVERYBODY = ProblemKind(
     "SUPER_USER_EVERYBODY",
     "does not match all users: Kafka compares the whole text",
@@ -116,13 +126,22 @@ def admins(model: Model) -> Iterator[Problem]:
     restricted = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
     for broker in model.brokers:
         for name, variable in super_users(broker):
-            if ":" not in name:
+            if not name.strip() or name.strip().lower() == "user:":
+                yield broker.report(SUPER_USER_INVALID_EMPTY, variable, name or "''")
+            elif ";" in name:
+                entries = [f"'{part.strip()}'" for part in name.split(";") if part.strip()]
+                yield broker.report(SUPER_USER_INVALID_TWO, variable, name, entries=f"[{', '.join(entries)}]")
+            elif ":" not in name:
                 yield broker.report(SUPER_USER_INVALID, variable, name, name=name)
+            elif name.lower().startswith("user:") and not name.startswith("User:"):
+                kind, user_name = name.split(":", 1)
+                yield broker.report(SUPER_USER_INVALID_CASE, variable, name, type=kind, name=user_name)
             elif not name.startswith("User:") and not broker.config.get("principal.builder.class"):
                 yield broker.report(SUPER_USER_INVALID_TYPE, variable, name, type=name.partition(":")[0])
-            elif name in ("User:*", "User:", "User:ANONYMOUS") or "*" in name:
-                kind = SUPER_USER_EVERYBODY_ANONYMOUS if name == "User:ANONYMOUS" else SUPER_USER_EVERYBODY
-                yield broker.report(kind, variable, name)
+            elif name == "User:ANONYMOUS":
+                yield broker.report(SUPER_USER_EVERYBODY_ANONYMOUS, variable, name)
+            elif "*" in name:
+                yield broker.report(SUPER_USER_EVERYBODY, variable, name)
             elif name in users and name in OURS:
                 yield broker.report(USER_RESERVED, f"kafka_users[{name.removeprefix('User:')}]")
             elif name in users:
@@ -139,6 +158,11 @@ PASSWORD_GUESSABLE = ProblemKind(
 PASSWORD_GUESSABLE_SHORT = PASSWORD_GUESSABLE.variant(
     message="the password has fewer than {shortest} characters: a program tries all such passwords in a day"
 )
+PASSWORD_CHARACTERS = ProblemKind(
+    "PASSWORD_CHARACTERS",
+    "the password starts or ends with a blank or a line end, or contains a control character: logins would fail",
+    "write it in one line in quotes, without these characters (a block of YAML, `|` or `>`, ends with a line end)",
+)
 PASSWORD_SHARED = ProblemKind(
     "PASSWORD_SHARED",
     "also the password of {other}: each of the two users can log in as the other",
@@ -149,6 +173,8 @@ PASSWORD_SHARED = ProblemKind(
 def passwords(model: Model) -> Iterator[Problem]:
     """Yield a problem for each password that is short, resembles the user's name, or belongs to two users.
 
+    Also yield a problem for a password, declared or new, with which no client could log in.
+
     Messages do not contain the password.
     """
     owners: dict[str, str] = {}
@@ -156,12 +182,20 @@ def passwords(model: Model) -> Iterator[Problem]:
     for user in model.present("kafka_users"):
         name, password = str(user.get("name")), str(user.get("password") or "")
         variable = f"kafka_users[{name}].password"
-        if password and _is_guessable(name, password):
+        if has_unusable_characters(password):
+            yield PASSWORD_CHARACTERS.problem(hosts, variable)
+        elif password and _is_guessable(name, password):
             yield PASSWORD_GUESSABLE.problem(hosts, variable)
         elif 0 < len(password) < SHORTEST:
             yield PASSWORD_GUESSABLE_SHORT.problem(hosts, variable, shortest=SHORTEST)
         elif password and owners.setdefault(password, name) != name:
             yield PASSWORD_SHARED.problem(hosts, variable, other=owners[password])
+    for host, values in model.hosts.items():
+        vault = values.get("vault")
+        new = vault.get("new_passwords") if isinstance(vault, Mapping) else None
+        for name, password in new.items() if isinstance(new, Mapping) else ():
+            if isinstance(password, str) and has_unusable_characters(password):
+                yield PASSWORD_CHARACTERS.problem((host,), f"vault.new_passwords.{name}")
 
 
 def _is_guessable(name: str, password: str) -> bool:

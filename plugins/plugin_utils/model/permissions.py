@@ -28,7 +28,11 @@ ACL_STAR = ProblemKind(
     "a star is no wildcard inside a name: only the name '*' matches all",
     "write name: {prefix}, pattern: prefixed",
 )
-ACL_STAR_FIRST = ACL_STAR.variant(advice="write name: '*' without pattern")
+ACL_STAR_FIRST = ACL_STAR.variant(advice="write one entry for each name, or name: '*' without pattern for all names")
+ACL_STAR_PREFIXED = ACL_STAR.variant(
+    message="with pattern: prefixed, a star is an ordinary character, which no name has",
+    advice="remove pattern: the name '*' matches all names",
+)
 ACL_TOPIC = ProblemKind(
     "ACL_TOPIC",
     "no topic can have this name",
@@ -53,7 +57,8 @@ def matching(model: Model) -> Iterator[Problem]:
         variable, name = f"kafka_acls[{acl.get('principal')}]", str(acl.get("name") or "")
         if "*" in name and (acl.get("pattern") == "prefixed" or name != "*"):
             prefix = name.partition("*")[0]
-            yield (ACL_STAR if prefix else ACL_STAR_FIRST).problem(hosts, f"{variable}.name", name, prefix=prefix)
+            kind = ACL_STAR if prefix else ACL_STAR_PREFIXED if name == "*" else ACL_STAR_FIRST
+            yield kind.problem(hosts, f"{variable}.name", name, prefix=prefix)
         elif (
             str(acl.get("resource")) == "topic"
             and name not in ("", "*")
@@ -106,7 +111,8 @@ def jobs(model: Model) -> Iterator[Problem]:
             if user and f"User:{user}" not in admins and (user in users or not users):  # else reported as JOB_LOGIN
                 unmet = list(_unmet(node, job, f"User:{user}", acls))
                 missing = [_text(need) for need, denial in unmet if denial is None]
-                if problem := _other_user(node, job, acls, users - {user}, missing):
+                others = {name for name in users - {user} if f"User:{name}" not in admins}
+                if problem := _other_user(node, job, acls, others, missing):
                     yield problem
                     continue
                 for need, denial in unmet:
@@ -177,11 +183,13 @@ def _other_user(
     """Return the problem of a job that logs in as the wrong user, while another user has its permissions; else None.
 
     The other user has the name of the job, or is the only one with all permissions while the job's user has none.
+    Permissions for all topics or groups do not count: a job should not log in as such a user.
     Nothing is reported if the job's user has no ACL in the inventory: its ACLs may be managed elsewhere.
     """
     if not missing or _managed_elsewhere(f"User:{job.user}", acls):
         return None
-    able = [user for user in sorted(others) if not any(_unmet(node, job, f"User:{user}", acls))]
+    narrow = [acl for acl in acls if acl.get("permission") == "deny" or acl.get("name") != "*"]
+    able = [user for user in sorted(others) if not any(_unmet(node, job, f"User:{user}", narrow))]
     candidates = [user for user in able if user in (job.name, job.kind)] or (
         able if len(able) == 1 and len(missing) == len(list(needs(job))) else []
     )

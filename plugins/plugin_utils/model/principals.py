@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import mapping_rules as parsed_rules
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZOOKEEPER_PORTS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
@@ -59,6 +61,10 @@ PRINCIPAL_RULE = ProblemKind(
     "not a valid rule, so Kafka would not start",
     "write it as RULE:pattern/replacement/, with L or U at its end, or DEFAULT",
 )
+PRINCIPAL_RULE_SEVERAL = PRINCIPAL_RULE.variant(
+    message="several rules without commas between them: Kafka would not start, or would ignore all but the last",
+    advice="write one entry of the list for each rule",
+)
 PRINCIPAL_RULE_LITERAL = PRINCIPAL_RULE.variant(
     message="the pattern has no group for {reference}, and every user would be called {reference} literally",
     advice="put the intended part into parentheses, as RULE:^CN=([^,]+),OU=...$/$1/",
@@ -75,7 +81,8 @@ def mapping_rules(model: Model) -> Iterator[Problem]:
             variable = f"{item.variable}.principal_mapping_rules"
             for rule in item.rules:
                 if rule.strip() != "DEFAULT" and not RULE.fullmatch(rule.strip()):
-                    yield broker.report(PRINCIPAL_RULE, variable, rule)
+                    several = re.search(r".(RULE:|DEFAULT$)", rule, re.DOTALL)
+                    yield broker.report(PRINCIPAL_RULE_SEVERAL if several else PRINCIPAL_RULE, variable, rule)
                 elif group := _missing_group(rule.strip()):
                     kind, number = group
                     yield broker.report(kind, variable, rule, reference=f"${number}", number=number)
@@ -118,7 +125,8 @@ def anybody(model: Model) -> Iterator[Problem]:
         for item in broker.encrypted if unlimited else ():
             variable, rules = rules_of(broker, item)
             for subject in subjects:
-                if (mapped := f"User:{_principal(rules, subject)}") in unlimited:
+                name = _principal(rules, subject)
+                if name and (mapped := f"User:{name}") in unlimited:
                     value = ", ".join(rules)
                     yield broker.report(PRINCIPAL_ANYBODY, variable, value, subject=subject, principal=mapped)
                     break
@@ -150,11 +158,6 @@ def _other_subjects(model: Model) -> list[str]:
     return list(dict.fromkeys([*undeclared, *declared[:3], *declared[-1:], *jobs[:3]]))
 
 
-def listed(rules: Any) -> tuple[str, ...]:
-    """Return principal mapping rules as a tuple; `rules` is a list, or the comma-separated text of the property."""
-    return tuple(map(str, rules if isinstance(rules, list | tuple) else re.split(r",\s*(?=RULE:|DEFAULT)", str(rules))))
-
-
 def written(text: Any) -> str:
     """Return the subject of a certificate as Kafka writes it, without blanks around commas."""
     return re.sub(r"\s*,\s*", ",", str(text))
@@ -167,7 +170,7 @@ def rules_of(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
         for key in (name,) if item.rules else (name, "ssl.principal.mapping.rules"):
             value = layer.get(key)
             if value is not None:
-                return f"{variable}[{key}]", listed(value)
+                return f"{variable}[{key}]", parsed_rules(value)
     return f"{item.variable}.principal_mapping_rules", item.rules
 
 
@@ -279,6 +282,17 @@ def admin_principals(model: Model, broker: Broker) -> set[str]:
     if item is None or item.protocol != "SSL":
         return set()
     entries = [entry for machine in model.machines.values() for entry in machine.inputs.entries("admin_certificates")]
-    subjects = {written(entry.get("subject")) for entry in entries if entry.get("subject")}
+    subjects = shown_subjects(broker.inputs.mapping("kafka_admin_listeners")[first], entries)
     names = (_principal(rules_of(broker, item)[1], subject) for subject in subjects)
     return {f"User:{name}" for name in names if name}
+
+
+def shown_subjects(client: Any, certificates: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the subjects, each once, of the certificate that a client of librdkafka shows to brokers.
+
+    `client` are the client's properties: the file that they name is called like the entry in `certificates`.
+    """
+    location = client.get("ssl.certificate.location") if isinstance(client, Mapping) else None
+    file = PurePath(str(location or "")).stem
+    shown = (entry.get("subject") for entry in certificates if entry.get("name") == file)
+    return list(dict.fromkeys(written(subject) for subject in shown if subject))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
@@ -27,7 +28,9 @@ PRUNE_SCOPE = ProblemKind(
     "a star is a wildcard only at the end of a name",
     "write the prefix of the names, as orders-*",
 )
+PRUNE_SCOPE_ACLS = PRUNE_SCOPE.variant(advice="write the prefix of the principals, as User:orders-*")
 PRUNE_SCOPE_ALL = PRUNE_SCOPE.variant(message="matches everything")
+PRUNE_SCOPE_ALL_ACLS = PRUNE_SCOPE_ACLS.variant(message="matches everything")
 PRUNE_SCOPE_NONE = PRUNE_SCOPE.variant(
     message="no pattern is set, so nothing would be deleted", advice="set patterns in {scopes}, or remove kafka_prune"
 )
@@ -39,7 +42,7 @@ PRUNE_SCOPE_PRINCIPAL = PRUNE_SCOPE.variant(
     message="Kafka knows users only, and compares the whole text", advice="write it as User:{user}"
 )
 PRUNE_SCOPE_USER = PRUNE_SCOPE.variant(
-    message="users are named without User: here, so nothing would be deleted", advice="write it as {user}"
+    message="users are named without a type here, so nothing would be deleted", advice="write it as {user}"
 )
 PRUNE_PROTECTED = ProblemKind(
     "PRUNE_PROTECTED",
@@ -108,15 +111,18 @@ def _scopes(hosts: tuple[str, ...], scopes: Mapping[str, list[str]], protected: 
         for name in scope:
             place, prefix = f"kafka_prune.{key}", name.rstrip("*")
             principal = name if key == "acls" else f"User:{name}"
-            if prefix in ("", "User:"):
-                yield PRUNE_SCOPE_ALL.problem(hosts, place, name)
+            kind, _, user = name.rpartition(":") if re.match("[A-Za-z]+:", name) else ("", "", name)
+            user = user if user.strip("*") else "orders-*"
+            if key in ("users", "quotas") and kind.lower() in ("user", "group"):
+                yield PRUNE_SCOPE_USER.problem(hosts, place, name, user=user)
+            elif prefix in ("", "User:"):
+                is_principal = key == "acls"
+                yield (PRUNE_SCOPE_ALL_ACLS if is_principal else PRUNE_SCOPE_ALL).problem(hosts, place, name)
             elif any(character in name[:-1] + prefix for character in "*?["):
-                yield PRUNE_SCOPE.problem(hosts, place, name)
+                yield (PRUNE_SCOPE_ACLS if key == "acls" else PRUNE_SCOPE).problem(hosts, place, name)
             elif key == "topics" and name.startswith("_"):
                 yield PRUNE_PROTECTED_INTERNAL.problem(hosts, place, name)
-            elif key in ("users", "quotas") and name.startswith("User:"):
-                yield PRUNE_SCOPE_USER.problem(hosts, place, name, user=name.removeprefix("User:"))
             elif key == "acls" and not name.startswith("User:"):
-                yield PRUNE_SCOPE_PRINCIPAL.problem(hosts, place, name, user=name)
+                yield PRUNE_SCOPE_PRINCIPAL.problem(hosts, place, name, user=user)
             elif key != "topics" and (matches := [user for user in sorted(protected) if in_scope(user, [principal])]):
                 yield PRUNE_PROTECTED.problem(hosts, place, name, principal=matches[0])

@@ -20,9 +20,12 @@ QUOTA_ENTITY = ProblemKind(
 QUOTA_DUPLICATE = ProblemKind("QUOTA_DUPLICATE", "declared twice", "keep one of the two")
 QUOTA_EMPTY = ProblemKind("QUOTA_EMPTY", "the quota has no limit", "set at least one of {limits}, or state: absent")
 QUOTA_VALUE = ProblemKind("QUOTA_VALUE", "not a number above 0", "write a number above 0")
-QUOTA_VALUE_RATE = QUOTA_VALUE.variant(advice="write a number above 0, or a size as 20MiB")
+QUOTA_VALUE_RATE = QUOTA_VALUE.variant(
+    message="neither a number above 0 nor a size",
+    advice="write the bytes per second as a number above 0, or as a whole number of KiB, MiB or GiB, as 20MiB",
+)
 QUOTA_VALUE_SMALL = QUOTA_VALUE.variant(
-    message="so few bytes per second that requests wait for minutes", advice="write {number}MiB if you mean MiB"
+    message="so few bytes per second that requests wait for minutes", advice="write {size} if you mean MiB"
 )
 QUOTA_VALUE_SHARE = QUOTA_VALUE.variant(
     message="less than 1 percent of one thread: a whole thread is 100",
@@ -53,8 +56,8 @@ def values(model: Model) -> Iterator[Problem]:
                 kind = QUOTA_VALUE_RATE if name.endswith("_byte_rate") else QUOTA_VALUE
                 yield kind.problem(hosts, f"{place}.{name}", value)
             elif name.endswith("_byte_rate") and number < LEAST_RATE:
-                small = f"{number:.0f}"
-                yield QUOTA_VALUE_SMALL.problem(hosts, f"{place}.{name}", value, warning=True, number=small)
+                size = f"{number:.0f}MiB" if number == int(number) else f"{max(1, round(1024 * number))}KiB"
+                yield QUOTA_VALUE_SMALL.problem(hosts, f"{place}.{name}", value, warning=True, size=size)
             elif name == SHARE and number < 1:
                 percent = f"{100 * number:g}"
                 yield QUOTA_VALUE_SHARE.problem(hosts, f"{place}.{name}", value, warning=True, percent=percent)

@@ -78,7 +78,7 @@ def topic_names(model: Model) -> Iterator[Problem]:
     for topic in topics_of(model):
         name, variable = topic.name, topic.variable
         if not VALID_NAME.fullmatch(name) or name in (".", ".."):
-            yield TOPIC_NAME.problem(hosts, f"{variable}.name", name)
+            yield TOPIC_NAME.problem(hosts, f"{variable}.name", name, name=name)
             continue
         other = metrics.setdefault(name.replace(".", "_"), name)
         if name in seen:

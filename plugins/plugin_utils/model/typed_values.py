@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def _scalar(value: Any, declared: str) -> Any:
 
 
 def _entry(place: str, number: int, item: Any) -> str:
-    name = item.get("name") if isinstance(item, Mapping) else None
+    name = item.get("principal") or item.get("name") if isinstance(item, Mapping) else None
     return f"{place}[{name if isinstance(name, str) else number}]"
 
 
@@ -82,6 +83,20 @@ def checked(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
     return value, [Fault(place, value if single else None, message, declared)]
 
 
+def meant_items(text: str) -> list[str]:
+    """Return the entries of the list that a single text probably means, as "User:a;User:b" or "-Xms1g -Xmx1g"."""
+    text = "".join(text).strip()  # without Ansible's own marks
+    if text.startswith(("RULE:", "DEFAULT")):
+        items = re.split(r"[,\s]\s*(?=RULE:|DEFAULT)", text)
+    elif text.startswith("-"):  # options of a command
+        items = re.split(r"\s+(?=-)", text)
+    elif ";" in text:
+        items = text.split(";")
+    else:
+        items = [text] if "=" in text else text.split(",")  # a subject of a certificate contains commas
+    return [item.strip() for item in items if item.strip()]
+
+
 def _list(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
     faults: list[Fault] = []
     element = {"type": option.get("elements", "raw"), "options": option.get("options")}
@@ -90,7 +105,7 @@ def _list(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
         faults.append(Fault(place, None if entries else value, f"{kind_of(value)} instead of a list", "list"))
         if entries:
             return None, faults
-        value = [value]
+        value = meant_items(value) if isinstance(value, str) and element["type"] == "str" else [value]
     items, changed = [], False
     for number, item in enumerate(value):
         converted, more = checked(_entry(place, number, item), item, element)

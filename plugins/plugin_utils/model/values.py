@@ -25,6 +25,17 @@ def whole(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,400}\s*", value) else None
 
 
+# Names that the /etc/hosts of each Linux has for the host itself, for the network or for groups of hosts.
+LOCAL_NAME = re.compile(
+    r"(.+\.)?localhost[46]?(\.localdomain[46]?)?\.?|(ip6|ipv6)-\w+|broadcasthost|localdomain", re.IGNORECASE
+)
+
+
+def is_local_name(name: str) -> bool:
+    """Tell whether every host already has this name, as localhost, so that no other host can have it."""
+    return LOCAL_NAME.fullmatch(name) is not None
+
+
 def seconds(value: Any) -> str | None:
     """Return a number that was probably written in seconds instead of milliseconds as a duration, such as "7d".
 

@@ -8,10 +8,12 @@ from functools import cache, partial
 from itertools import takewhile
 from typing import Any
 
+import yaml
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Fault
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Fault, meant_items
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
@@ -31,6 +33,8 @@ DEFAULTS = {
     "test",
     "123456",
 }
+# What pages print in place of a secret: dots, stars, one letter again and again, or a description in <>.
+PLACEHOLDER = re.compile(r"(.)\1*|<.*>|todo|tbd|replace[-_ ]?me", re.IGNORECASE | re.DOTALL)
 # Inputs that may be empty, or whose empty value has a meaning, and ids and places, which other rules check.
 MAY_BE_EMPTY = (
     "rack",
@@ -151,7 +155,7 @@ def types(model: Model) -> Iterator[Problem]:
     yield from model.mistyped
 
 
-INPUT_NOT_A_LIST = ProblemKind("INPUT_NOT_A_LIST", "{fault}", "write it as [{written}]")
+INPUT_NOT_A_LIST = ProblemKind("INPUT_NOT_A_LIST", "{fault}", "write it as {written}")
 INPUT_REFUSED = ProblemKind("INPUT_REFUSED", "{fault}", "see {page} for the valid names and types")
 INPUT_NOT_A_LIST_HIDDEN = INPUT_NOT_A_LIST.variant(advice="see {page} for the valid names and types")
 INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, on and off are true and false in YAML")
@@ -177,9 +181,16 @@ def mistyped(host: str, fault: Fault) -> Problem:
         variable,
         None if hidden else value,
         fault=fault.message,
-        written="" if hidden else value,
+        written="" if hidden else _as_list(value),
         page=f"{f'roles/{role}' if role else 'inventories'}/README.md",
     )
+
+
+def _as_list(value: Any) -> str:
+    """Return the list that a single value probably means, as YAML in one line, with quotes where YAML needs them."""
+    if not isinstance(value, str):
+        return f"[{value}]"
+    return yaml.safe_dump(meant_items(value), default_flow_style=True, allow_unicode=True, width=10_000).strip()
 
 
 VALUE_NONE = ProblemKind("VALUE_NONE", "empty", "set a value, or remove the line")
@@ -239,6 +250,7 @@ SECRET_DEFAULT = ProblemKind(
     "a well-known default password, which an attacker tries first",
     "use a random password, as from `openssl rand -base64 24`, and keep it in a vaulted file",
 )
+SECRET_DEFAULT_PLACEHOLDER = SECRET_DEFAULT.variant(message="a placeholder, as pages print it in place of a secret")
 
 
 def secrets(model: Model) -> Iterator[Problem]:
@@ -252,11 +264,13 @@ def secrets(model: Model) -> Iterator[Problem]:
                 seen[variable] = value, guessable
             for path, secret in seen[variable][1]:
                 if variable == "vault" or _inner(secret) not in vault:  # else reported of the vault
-                    yield SECRET_DEFAULT.problem((host,), path)
+                    known = _inner(secret).strip().lower() in DEFAULTS
+                    yield (SECRET_DEFAULT if known else SECRET_DEFAULT_PLACEHOLDER).problem((host,), path)
 
 
 def _guessable(text: str) -> bool:
-    return _inner(text).strip().lower() in DEFAULTS
+    secret = _inner(text).strip()
+    return secret.lower() in DEFAULTS or PLACEHOLDER.fullmatch(secret) is not None
 
 
 def _inner(text: str) -> str:

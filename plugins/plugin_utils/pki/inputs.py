@@ -136,6 +136,11 @@ CERTIFICATE_DAYS = ProblemKind(
     "not more than pki_renew_days ({renew_days}): every run would renew the certificates",
     "raise it above {renew_days} (default: 397)",
 )
+CERTIFICATE_DAYS_CA = CERTIFICATE_DAYS.variant(
+    message="certificates are renewed {renew_days} days before their end, but the CA itself lasts {life} days",
+    advice="lower it below pki_days (default: 30)",
+)
+LIFE = 3650  # default days of a CA (roles/pki)
 
 
 def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
@@ -144,8 +149,14 @@ def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
     `settings` is {input of the role pki without the prefix `pki_`: value}.
     """
     if settings["days"] <= settings["renew_days"]:
-        days = str(settings["days"])
-        yield CERTIFICATE_DAYS.problem((), "pki_days", days, renew_days=settings["renew_days"])
+        days, renew_days = str(settings["days"]), settings["renew_days"]
+        own = [item for item in settings["authorities"] if not item["certificate"]]
+        life = min((item.get("days") or LIFE for item in own), default=0)
+        if life and renew_days >= life:  # no pki_days would be right: see CERTIFICATE_LONG and AUTHORITY_SHORT
+            days, details = str(renew_days), {"renew_days": renew_days, "life": life}
+            yield CERTIFICATE_DAYS_CA.problem((), "pki_renew_days", days, **details)
+        else:
+            yield CERTIFICATE_DAYS.problem((), "pki_days", days, renew_days=renew_days)
 
 
 CERTIFICATE_SOURCE = ProblemKind(

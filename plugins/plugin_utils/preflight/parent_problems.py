@@ -25,6 +25,8 @@ ENTRY_PROBLEMS = re.compile(
     r"DATABASE_(NAME|OWNER|USER\w*|OTHER|PASSWORD)|GRANT_\w+|QUOTA_EMPTY|QUOTA_ENTITY|ACL_PRINCIPAL|ACL_CONTRADICTION"
     r"|TOPIC_NAME"
 )
+# Of these, problems of a name. If the entry has a name, the name is wrong whatever the other keys are.
+NAME_PROBLEMS = ("ACL_PRINCIPAL", "TOPIC_NAME")
 # Problems of certificates whose CA is not declared, or not trusted.
 AUTHORITY_PROBLEMS = (CERTIFICATE_AUTHORITY.code, CERTIFICATE_UNTRUSTED.code)
 ENTRY = re.compile(r"\w+\[[^]]*\]")
@@ -64,7 +66,7 @@ def is_part_of_another(problem: Problem, found: Sequence[Problem], model: Model)
     if problem.code.startswith("CERTIFICATE_") and site:
         place = problem.variable.replace(base(problem.variable), site, 1)
         return any(other.code == INPUT_REFUSED.code and other.variable == place for other in found)
-    if not ENTRY_PROBLEMS.fullmatch(problem.code):
+    if not ENTRY_PROBLEMS.fullmatch(problem.code) or (problem.code in NAME_PROBLEMS and problem.details.get("name")):
         return False
     variable, entry = base(problem.variable), ENTRY.match(problem.variable)
     return any(

@@ -23,6 +23,10 @@ LOGIN_UNKNOWN = ProblemKind(
     "{users} has no user of this name; it has {others}",
     "correct the name, or declare the user",
 )
+LOGIN_UNKNOWN_ABSENT = LOGIN_UNKNOWN.variant(
+    message="kafka_users has this user with state: absent: a run would delete it",
+    advice="remove state: absent of the user, or log in as another user",
+)
 NOT_COMPUTED_HOST = NOT_COMPUTED.variant(message="not a host of the inventory")
 NOT_COMPUTED_HOST_NEAR = NOT_COMPUTED_HOST.variant(advice="did you mean {near}?")
 NOT_COMPUTED_HOST_NAME = NOT_COMPUTED_HOST.variant(advice="correct the name")
@@ -59,6 +63,9 @@ def explain(problem: Problem, standing: Standing) -> Problem:
     if details["user_without_password"]:
         place = _place_of_login(problem, raw, details["user_without_password"])
         return LOGIN_PASSWORD.instead_of(problem, variable=place)
+    if details["absent_user"]:
+        place = _place_of_login(problem, raw, details["absent_user"])
+        return LOGIN_UNKNOWN_ABSENT.instead_of(problem, variable=place, value=details["absent_user"])
     if details["unknown_user"]:
         users, name, others = details["unknown_user"]
         place = _place_of_login(problem, raw, name)

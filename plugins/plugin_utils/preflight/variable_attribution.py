@@ -106,7 +106,7 @@ def _database_port(problem: Problem, standing: Standing, server: str, port: str)
 
 def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:
     """Return the problem CERTIFICATE_DAYS, at pki_renew_days if the site sets this variable and not pki_days."""
-    if _is_set(raw, "pki_days") or not _is_set(raw, "pki_renew_days"):
+    if problem.variable != "pki_days" or _is_set(raw, "pki_days") or not _is_set(raw, "pki_renew_days"):
         return problem
     return CERTIFICATE_DAYS_RENEW.instead_of(
         problem, variable="pki_renew_days", value=raw["pki_renew_days"], days=problem.value

@@ -28,6 +28,12 @@ MISTAKES: tuple[Mistake, ...] = (
         hosts={"        dc1-kafka2:": "        dc1-KAFKA1:", "dc1-kafka2: {}": "dc1-KAFKA1: {}"},
     ),
     Mistake(
+        "HOST_LOCAL",
+        "localhost",
+        "another name in the inventory",
+        hosts={"        dc1-kafka2:": "        localhost:", "dc1-kafka2: {}": "localhost: {}"},
+    ),
+    Mistake(
         "ORGANIZATION_INVALID",
         "group all/organization",
         "as Example Inc.",

@@ -31,6 +31,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
     ),
     Mistake(
+        "PASSWORD_CHARACTERS",
+        "group all/vault.new_passwords.lab",
+        "without these characters",
+        extra={"vault": {**VAULT, "new_passwords": {"lab": "eeNg3ahthi4y\n"}}},
+    ),
+    Mistake(
         "USER_LOGIN",
         f"{BROKERS}/kafka_client[security.protocol]",
         "verify: generation",
