@@ -30,7 +30,8 @@ description:
     rack C(brokers), C(leaders), C(replicas) and C(bytes); C(log_dirs) and C(strays), with the keys that
     M(millrace.kafka.kafka_cluster) returns, and C(host).
   - C(disks), each with C(host), C(path), C(size) and C(free) in bytes, and C(error).
-  - C(units), each with C(host), C(unit) and C(state).
+  - C(units), each with C(host), C(unit), C(state), and C(starts), how often systemd started a unit that ends again and
+    again; 0 for other units.
   - C(certificates), each with C(host), C(name), C(subject) and C(until).
 options:
   registers:

@@ -171,6 +171,12 @@ probe:
       type: dict
       sample: {"198.18.2.22:9093": open}
     units: {description: "By unit, systemd's ActiveState.", type: dict, sample: {kafka.service: active}}
+    failing:
+      description: >-
+        Units that end again and again, while systemd restarts them: C(starts) in the last C(seconds), and the last
+        C(line) that the process before the last start printed.
+      type: dict
+      sample: {spark-job@count_words.service: {starts: 7, seconds: 160, line: "topic orders: not found"}}
     to_restart:
       description: Units that restart.yml has marked and not restarted yet.
       type: list

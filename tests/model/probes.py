@@ -96,6 +96,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
         "zookeeper_connect": "",
         "client_ports": [],
         "units": {},
+        "failing": {},
         "to_restart": [],
         "restarted": [],
         "meta_properties": {},

@@ -1,11 +1,17 @@
 """The page of check.yml and its verdict."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 from unit.healthy import broker, cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import Certificates, certificates_section, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import (
+    Certificates,
+    as_json,
+    certificates_section,
+    page,
+)
 
 PAGE = """\
 ZooKeeper
@@ -203,6 +209,19 @@ def test_a_unit_that_does_not_run(state: str) -> None:
     answers = probes()
     answers["spark1"]["units"]["spark-job@count_words.service"] = state
     assert page(declared(), answers, cluster())[1] == [f"spark-job@count_words.service on spark1 is {state}"]
+
+
+def test_a_unit_that_systemd_starts_again_and_again() -> None:
+    """It is active at most times; whatever its state is now, it is reported once."""
+    name, line = "spark-job@count_words.service", "ERROR millrace: count_words: topic lines: not found"
+    for state in ("active", "activating"):
+        answers = probes()
+        answers["spark1"] |= {"units": {name: state}, "failing": {name: {"starts": 7, "seconds": 160, "line": line}}}
+        assert page(declared(), answers, cluster())[1] == [
+            f"{name} on spark1 ends again and again: systemd started it 7 times in the last 3 min. Its last line was: "
+            f"{line}. See `journalctl -u spark-job@count_words` on that host, and correct the cause"
+        ]
+        assert json.loads(as_json(declared(), answers, cluster()))["units"][-1]["starts"] == 7
 
 
 def test_days_left_of_certificates() -> None:

@@ -49,7 +49,7 @@ def test_a_healthy_datacenter() -> None:
     }
     disk = {"host": "kafka1", "path": "/d1", "size": 100 * 2**30, "free": 50 * 2**30, "error": None}
     assert disk in said["disks"]
-    assert {"host": "spark1", "unit": "spark-job@count_words.service", "state": "active"} in said["units"]
+    assert {"host": "spark1", "unit": "spark-job@count_words.service", "state": "active", "starts": 0} in said["units"]
     assert said["certificates"] == []
 
 

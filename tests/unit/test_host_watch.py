@@ -7,6 +7,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from unit.certificate_maker import Ca, key_pem, new_key, pem
@@ -54,6 +55,42 @@ def test_a_unit_that_stays(systemd: list[str]) -> None:
     host_units.stays("a.service", 0.7)
     systemd[:] = answers(("failed", "failed", "0"))
     host_units.stays("a.service", 0)
+
+
+@pytest.mark.parametrize(
+    ("ago", "restarts", "starts"),
+    [
+        ((100, 75, 50, 25), 9, 4),
+        ((3000, 1700, 400), 3, 3),  # 20 minutes each time
+        ((100, 75, 50, 25), 2, 2),  # started by a run between the second and the third
+        ((90, 65, 60), 1, 0),
+        ((25,), 5, 0),  # the others are longer than an hour ago
+        ((900, 880, 860), 3, 0),  # it runs since a quarter of an hour
+        ((), 3, 0),
+    ],
+)
+def test_a_unit_that_ends_again_and_again(
+    ago: tuple[int, ...], restarts: int, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen by the times at which systemd started it; what it printed before the last of them is reported."""
+    now = 1_790_000_000.0
+
+    def journal(*options: str) -> list[str]:
+        assert options[-2].startswith("UNIT=a") or options[-1] == "_SYSTEMD_UNIT=a.service"
+        if options[-1] == host_units.RESTARTED:
+            return [f"{now - before:.6f} host systemd[1]: a.service: Scheduled restart job" for before in ago]
+        assert f"--until=@{int(now) - ago[-1]}" in options
+        return ["ERROR millrace: topic lines: not found"]
+
+    monkeypatch.setattr(host_units, "journal", journal)
+    monkeypatch.setattr(host_units, "run", lambda *argv: f"NRestarts={restarts}\n")
+    monkeypatch.setattr(host_units, "time", SimpleNamespace(time=lambda: now))
+    wanted = {
+        "starts": starts,
+        "seconds": ago[-starts] if starts else 0,
+        "line": "ERROR millrace: topic lines: not found",
+    }
+    assert host_units.failing(["a.service"]) == ({"a.service": wanted} if starts else {})
 
 
 def test_a_unit_that_answers_is_watched_no_longer(systemd: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

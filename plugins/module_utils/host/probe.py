@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
-from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, restarts
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, failing, restarts
 
 
 def addresses() -> list[str]:
@@ -255,6 +255,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "postgresql": postgresql(),
         "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
+        "failing": failing(wanted["units"]),
         "behind": (found := behind(wanted["units"]))["older"],
         "untold": found["untold"],
         "to_restart": (marked := restarts(wanted["units"]))["due"],

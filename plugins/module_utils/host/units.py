@@ -15,6 +15,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import S
 
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
 """Environment variables with digests: of settings that a process reads only at its start; of dynamic settings."""
+# systemd's message "Scheduled restart job, restart counter is at ..." (systemd.journal-fields(7), sd-messages.h).
+RESTARTED = "MESSAGE_ID=5eb03494b6584870a536b337290809b3"
 REASONS = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
 
@@ -203,6 +205,37 @@ def restarts(names: Iterable[str]) -> dict[str, list[str]]:
     asked = marks.marked(sorted(set(names)))
     facts = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
     return {word: marks.of(facts, word) for word in ("due", "done")}
+
+
+def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return {unit: facts} of the units that end again and again, while systemd restarts them.
+
+    Such a unit is active most of the time. A unit counts if systemd started it at least twice in the last hour, and if
+    its process does not live more than twice as long as the earlier ones. Facts: `starts`, the number of these starts;
+    `seconds` since the first of them; `line`, which the process before the last start printed last.
+    """
+    asked, now, found = sorted(set(names)), time.time(), dict[str, dict[str, Any]]()
+    for name, unit in zip(asked, shown("NRestarts", asked) if asked else [], strict=True):
+        number = int(unit.get("NRestarts") or 0)  # since the unit was started by hand or by a run
+        restarted = journal("-o", "short-unix", "--since", "-1h", f"UNIT={name}", RESTARTED) if number >= 2 else []
+        times = [float(line.split(maxsplit=1)[0]) for line in restarted][-number:]
+        if len(times) >= 2 and now - times[-1] <= 2 * (times[-1] - times[0]) / (len(times) - 1):
+            last = journal("-n", "1", "-o", "cat", f"--until=@{int(times[-1])}", f"_SYSTEMD_UNIT={name}")
+            found[name] = {
+                "starts": len(times),
+                "seconds": round(now - times[0]),
+                "line": last[-1].strip()[:300] if last else "",
+            }
+    return found
+
+
+def journal(*options: str) -> list[str]:
+    """Return the lines that journalctl prints with these options; [] if the host has no journal."""
+    try:
+        done = subprocess.run(["journalctl", "-q", "--no-pager", *options], capture_output=True, text=True)
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 def behind(names: Iterable[str]) -> dict[str, list[str]]:

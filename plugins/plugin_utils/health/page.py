@@ -165,12 +165,22 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """Return (lines of the section on systemd units, problems): the state of each unit of services and jobs.
 
-    Problems are units that do not run, that have a pending restart, or whose process does not use the present files.
+    Problems are units that do not run, that end again and again while systemd restarts them, that have a pending
+    restart, or whose process does not use the present files.
     `hosts` is {host: its declared facts}. `probes` is {host: result of the module host_probe}.
     """
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
+    failing = {(host, unit): facts for host in hosts for unit, facts in probes.get(host, {}).get("failing", {}).items()}
     problems = [
-        f"{unit} on {host} is {state}{REMEDIES.get(unit, '')}" for host, unit, state in rows if state != "active"
+        f"{unit} on {host} is {state}{REMEDIES.get(unit, '')}"
+        for host, unit, state in rows
+        if state != "active" and (host, unit) not in failing
+    ]
+    problems += [
+        f"{unit} on {host} ends again and again: systemd started it {facts['starts']} times in the last "
+        f"{max(1, round(facts['seconds'] / 60))} min. Its last line was: {facts['line'] or '(nothing)'}. See "
+        f"`journalctl -u {unit.removesuffix('.service')}` on that host, and correct the cause"
+        for (host, unit), facts in failing.items()
     ]
     problems += [
         f"{unit} on {host} runs with an older configuration than its files: run site.yml to restart it"
@@ -236,7 +246,7 @@ def as_json(
     - zookeeper: {host: mode};
     - kafka: the dict of `kafka_numbers`, or null;
     - disks: [{host, path, size, free, error}];
-    - units: [{host, unit, state}];
+    - units: [{host, unit, state, starts: automatic starts in the last hour of a unit that ends again and again}];
     - certificates: [{host, name, subject, until (end date)}].
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
@@ -257,7 +267,7 @@ def as_json(
                 for path, mount in probes.get(host, {}).get("mounts", {}).items()
             ],
             "units": [
-                {"host": host, "unit": unit, "state": state}
+                {"host": host, "unit": unit, "state": state, "starts": starts_of(probes.get(host, {}), unit)}
                 for host in declared
                 for unit, state in probes.get(host, {}).get("units", {}).items()
             ],
@@ -268,6 +278,11 @@ def as_json(
             ],
         }
     )
+
+
+def starts_of(probe: Mapping[str, Any], unit: str) -> int:
+    """Return how often systemd started a unit of a host that ends again and again; 0 for another unit."""
+    return int(probe.get("failing", {}).get(unit, {}).get("starts", 0))
 
 
 def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any] | None:

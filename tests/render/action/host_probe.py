@@ -42,6 +42,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
         "postgresql": {"release": "debian 12", "installed": ["15"]},
         "units": {},
+        "failing": {},
         "to_restart": [],
         "restarted": [],
         "restart_hosts": {},
