@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from made_archives import own_wheel
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.topic_jobs import readers, report
 from model.mistakes.access import NEW, users
-from model.mistakes.base import THERE, login
+from model.mistakes.base import LAB as LAB_AS_IT_IS
+from model.mistakes.base import THERE, VAULT, login, spoil
 from model.mistakes.topics import LAB
 from model.test_reached import said
 
@@ -119,8 +123,8 @@ WRITES = {"produce": ["own-events-dead", "own-alerts"]}
 JOB_PLACE = "group spark_consumer/spark_job_jobs[own_alerts]"
 
 
-def of_own_job(folder: Path, grants: list[dict[str, Any]], topics: tuple[str, ...], **config: Any) -> list[str]:
-    """Return what is said of a job of a site's own wheel, whose configuration names no topic unless `config` does."""
+def of_own_job(grants: list[dict[str, Any]], topics: tuple[str, ...], **config: Any) -> dict[str, Any]:
+    """Return variables with a job of a site's own wheel, whose configuration names no topic unless `config` does."""
     entry = {
         "name": "own_alerts",
         "config": {"kafka": login("alerts", "lab"), "checkpoint": "/var/lib/spark-job/a/checkpoint", **config},
@@ -132,12 +136,12 @@ def of_own_job(folder: Path, grants: list[dict[str, Any]], topics: tuple[str, ..
         "spark_job_wheel": str(own_wheel({"own_alerts": OWN_JOB})),
         "spark_job_jobs": [entry],
     }
-    return said(variables, folder)
+    return variables
 
 
 def test_default_topics_of_an_own_job_must_be_declared(tmp_path: Path) -> None:
     """Like those of the project's jobs: inputs, outputs and dead letters."""
-    lines = of_own_job(tmp_path, [READS, WRITES], OWN_TOPICS[2:])
+    lines = said(of_own_job([READS, WRITES], OWN_TOPICS[2:]), tmp_path)
     keys = {"own-events": "input_topic", "own-events-dead": "dead_letter_topic"}
     assert sorted(line for line in lines if "JOB_TOPIC" in line) == [
         f"warn JOB_TOPIC {JOB_PLACE}.config.{key} = {name}: this is the job's default topic, and kafka_topics does not "
@@ -155,6 +159,21 @@ def test_default_topics_of_an_own_job_must_be_declared(tmp_path: Path) -> None:
     ],
 )
 def test_permissions_of_an_own_job(grants: list[dict[str, Any]], wanted: list[str], tmp_path: Path) -> None:
-    lines = of_own_job(tmp_path, grants, OWN_TOPICS)
+    lines = said(of_own_job(grants, OWN_TOPICS), tmp_path)
     begin = f"JOB_ACL {JOB_PLACE}: User:alerts needs "
     assert sorted(line.removeprefix(begin).partition(", but")[0] for line in lines) == wanted, lines
+
+
+def test_jobs_that_read_a_topic_are_named_before_it_is_recreated(tmp_path: Path) -> None:
+    """Also by default; not those that write it, and not those of other topics."""
+    variables = of_own_job([], ())
+    variables["spark_consumer"]["spark_job_jobs"].append({"name": "odd", "job": "no_such_job", "config": {}})
+    model = load(spoil(tmp_path / "inventory", replace(LAB_AS_IT_IS, variables=variables)), {"vault": VAULT}).read()
+    unit = "spark-job@own_alerts.service"
+    jobs, unknown = readers(model, "own-events")
+    assert jobs == [{"host": "dc1-spark2", "unit": unit}]
+    assert len(unknown) == 1 and unknown[0].startswith("spark-job@odd.service on dc1-spark2 (")
+    lines = report("own-events", jobs, unknown)
+    assert f"  {unit} on dc1-spark2" in lines and "journalctl -u spark-job@own_alerts)" in lines[3]
+    assert readers(model, "own-alerts")[0] == []
+    assert report("own-alerts", [], []) == ["No declared job reads topic own-alerts."]

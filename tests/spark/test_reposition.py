@@ -2,10 +2,12 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from millrace_jobs import commands
 from millrace_jobs.cli import main
 from millrace_jobs.config import parse
 from millrace_jobs.groups import GroupCommitter
@@ -199,3 +201,30 @@ def test_the_order_of_topics_means_nothing(
     config = parse("archive_events", {**data, "input_topics": [more, topics[1], topics[0]]})
     found = stored_start(str(tmp_path / "c"), config.inputs["input"])
     assert json.loads(found or "") == {topics[0]: {"0": 4, "1": 4}, topics[1]: {"0": 0}, more: {"0": -2}}
+
+
+UNIT = "0::/system.slice/system-spark\\x2djob.slice/spark-job@words.service\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "around"),
+    [
+        (UNIT, "systemctl stop spark-job@words.service && {} && systemctl start spark-job@words.service"),
+        (f"2:cpu:/\n1:name=systemd:{UNIT[3:]}",
+         "systemctl stop spark-job@words.service && {} && systemctl start spark-job@words.service"),
+        ("0::/system.slice/ssh.service\n", "stop the job, {}"),
+        ("0::/system.slice/spark-job@others.service\n", "stop the job, {}"),
+        ("", "stop the job, {}"),
+    ],
+)  # fmt: skip
+def test_the_command_of_a_message_can_be_pasted(groups: str, around: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the whole paths, and the unit if the process runs in one of its own."""
+    program, options = "/opt/spark-job/current/bin/millrace-jobs", "--to-earliest --apply"
+    monkeypatch.setattr(sys, "argv", [program, "count_words"])
+    monkeypatch.setattr(commands, "_text", lambda path: groups)
+    with commands.started("count_words", Path("/etc/spark-job/words.json")):
+        message = commands.reposition("a query", options)
+    assert message == around.format(f"{program} reposition count_words --config /etc/spark-job/words.json {options}")
+    assert (
+        commands.reposition("relay", options) == f"stop the job, millrace-jobs reposition relay --config FILE {options}"
+    )

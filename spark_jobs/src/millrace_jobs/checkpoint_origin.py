@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from millrace_jobs import commands
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.errors import JobError
 from millrace_jobs.paths import exists
@@ -66,4 +67,4 @@ def _check_parameters(job: str, query: str, stored: Mapping[str, str], current: 
 
 
 def _advice(job: str) -> str:
-    return f"start again: stop the job, millrace-jobs reposition {job} --config FILE --to-earliest --apply"
+    return f"start again from the first records: {commands.reposition(job, '--to-earliest --apply')}"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
+from millrace_jobs import commands
 from millrace_jobs.config import JOBS, Config, load
 from millrace_jobs.errors import BrokersUnavailable, ConfigError, JobError, Stopped
 from millrace_jobs.parts import PostgresSink
@@ -43,10 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s millrace: %(message)s")
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it would repeat each failure that the JVM reports
     try:
-        if getattr(arguments, "migrate", False):
-            _migrate(config, arguments.rights_of, arguments.pending)
-        else:
-            _run(config)
+        with commands.started(name, arguments.config):
+            if getattr(arguments, "migrate", False):
+                _migrate(config, arguments.rights_of, arguments.pending)
+            else:
+                _run(config)
     except Stopped as reason:
         _LOG.info("%s: %s", config.job, reason)
     except JobError as error:

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millrace_jobs import commands
 from millrace_jobs.errors import BrokersUnavailable, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
 from millrace_jobs.outage import KafkaWatch
@@ -37,12 +38,11 @@ _POLL_SECONDS = 0.5
 # What to do about a failure, by a pattern in its message.
 _REMEDIES = {
     "overflows when converting to Spark's microsecond": "Spark cannot read a record with that timestamp: move the job "
-    "behind it (millrace-jobs reposition --to-group, with a group that kafka-consumer-groups.sh --reset-offsets set "
-    "there), and make the topic reject such timestamps (message.timestamp.after.max.ms)",
+    "behind it ({group}, with a group that kafka-consumer-groups.sh --reset-offsets set there), and make the topic "
+    "reject such timestamps (message.timestamp.after.max.ms)",
     "RecordTooLargeException": "raise max.message.bytes of the output topic to that of the input topic",
     "failOnDataLoss": "a job has no such option: to continue without these records, start at the first remaining ones "
-    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply; it reports what must be confirmed to a "
-    "database or an archive first)",
+    "({earliest}; the command reports what must be confirmed to a database or an archive first)",
 }
 # What the clients of Kafka and Spark report if brokers do not answer.
 _UNAVAILABLE = (
@@ -111,7 +111,12 @@ def _cause(failure: StreamingQueryException) -> str:
     """Return the message of `failure` on one line, without stack frames and query plan, with what to do if known."""
     message = str(failure).split("=== Streaming Query ===")[0]
     text = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
-    return "; ".join([text.rstrip(". "), *(remedy for pattern, remedy in _REMEDIES.items() if pattern in text)])
+    commands_by_name = {
+        "earliest": commands.reposition("JOB", "--to-earliest --apply"),
+        "group": commands.reposition("JOB", "--to-group GROUP --apply"),
+    }
+    remedies = (remedy.format(**commands_by_name) for pattern, remedy in _REMEDIES.items() if pattern in text)
+    return "; ".join([text.rstrip(". "), *remedies])
 
 
 def _end(query: StreamingQuery) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millrace_jobs import commands
 from millrace_jobs.errors import JobError
 from millrace_jobs.lazy import F
 
@@ -77,8 +78,8 @@ def unapplied(
                 state += f"offset {began_offset},"
             raise JobError(
                 f"{query}: the {sink} {state} continues at {range_.first}: the records between would be missing; "
-                f"restore the {sink}'s newer state, or stop the job and let it read them again: millrace-jobs "
-                f"reposition {query} --config FILE --to-earliest --apply{way_out}"
+                f"restore the {sink}'s newer state, or let the job read them again: "
+                f"{commands.reposition(query, '--to-earliest --apply')}{way_out}"
             )
         if range_.until > stored_until:
             remaining[topic, partition] = Range(stored_until, range_.until)
