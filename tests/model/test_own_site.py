@@ -1,25 +1,29 @@
 """The site that inventories/README.md shows: one file of at most 40 lines that preflight accepts."""
 
 import re
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-from made_archives import made_archives
+import yaml
+from made_archives import made_archives, own_wheel
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from model.mistakes.base import INVENTORIES, LAB, spoil
 from model.said import check
 
-SECRETS = {"vault": {"pki_passphrase": "Ohg4ieXeipha", "passwords": {"orders": "eeNg3ahthi4y"}}}
+PAGE, GUIDE = INVENTORIES / "README.md", INVENTORIES.parent / "docs" / "write-a-job.md"
 
 
-def shown() -> str:
-    """Return the file that the page shows."""
-    found = re.search(
-        "<!-- site: begin.*?```yaml\n(.*?)```", (INVENTORIES / "README.md").read_text(encoding="utf-8"), re.DOTALL
-    )
-    assert found
-    return found.group(1)
+def shown(part: str = "site", page: Path = PAGE, language: str = "yaml") -> str:
+    """Return a file that a page shows, in a part of the page between two comments."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"<!-- {part}: begin[^`]*```{language}\n(.*?)```", text, re.DOTALL)
+    assert found, f"{page} has no part {part}"
+    return textwrap.dedent(found.group(1))
+
+
+SECRETS = yaml.safe_load(shown("vault").replace('"..."', "Ohg4ieXeipha"))
 
 
 def test_it_is_accepted(tmp_path: Path) -> None:
@@ -34,6 +38,25 @@ def test_it_is_accepted(tmp_path: Path) -> None:
     assert hosts["zk1"]["zookeeper_servers"] == {
         number: [f"203.0.113.1{number}", f"198.51.100.1{number}"] for number in (1, 2, 3)
     }
+
+
+def test_the_job_of_write_a_job_is_accepted(tmp_path: Path) -> None:
+    """In the site of inventories/README.md, with the wheel that has the job of the page."""
+    site = yaml.safe_load(shown())
+    assert yaml.safe_load(shown("hosts", GUIDE)) == yaml.safe_load(shown("spark"))
+    site["all"]["children"] |= yaml.safe_load(shown("hosts", GUIDE))
+    for name in ("kafka_topics", "kafka_users"):
+        del site["all"]["vars"][name]
+    folder = tmp_path / "mine"
+    (folder / "group_vars" / "all").mkdir(parents=True)
+    (folder / "hosts.yml").write_text(yaml.safe_dump(site, sort_keys=False))
+    (folder / "group_vars" / "all" / "resources.yml").write_text(shown("resources", GUIDE))
+    (folder / "group_vars" / "spark_large_orders.yml").write_text(shown("group", GUIDE))
+    wheel = own_wheel({"find_large_orders": shown("job", GUIDE, "python")})
+    passwords = {**SECRETS["vault"]["passwords"], "find_large_orders": "Wae1aequ6ei0"}
+    vault = {"vault": {**SECRETS["vault"], "passwords": passwords}}
+    extra = {**vault, "archives": str(made_archives()), "spark_job_wheel": str(wheel)}
+    assert check(folder, extra)[1] == []
 
 
 def test_what_stands_in_comments_to_copy_is_right(tmp_path: Path) -> None:

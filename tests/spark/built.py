@@ -12,7 +12,9 @@ BUILD = Path(__file__).resolve().parents[2] / ".build"
 
 def unpacked(pattern: str) -> Path:
     """The folder with what the one archive of that name holds, unpacked once."""
-    (archive,) = (BUILD / "archives").glob(pattern)
+    archive = next((BUILD / "archives").glob(pattern), None)
+    if archive is None:
+        raise FileNotFoundError(f"{BUILD}/archives has no {pattern}: run make archives")
     folder = (
         BUILD
         / "unpacked"
@@ -39,7 +41,7 @@ class ClassData:
         fits = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in depends]
         self.file = BUILD / "class-data" / f"{name}-{hashlib.sha256(' '.join(fits).encode()).hexdigest()[:12]}.jsa"
         self.new = Path(f"{self.file}.new")
-        self.file.parent.mkdir(exist_ok=True)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         self.new.unlink(missing_ok=True)  # of a run that was killed
 
     @property

@@ -13,7 +13,7 @@ from millrace_jobs.session import DEFAULTS
 from pyspark.sql import SparkSession
 
 from .broker import Broker, running_broker
-from .built import unpacked
+from .built import BUILD, unpacked
 from .database import Server, running_server
 from .helpers import CLASS_DATA, MILLRACE, environment, eventually, put, spark_properties, write_config
 
@@ -75,12 +75,15 @@ def running(group: int) -> bool:
 
 @pytest.fixture(scope="session")
 def spark(class_data: None) -> Iterator[SparkSession]:
-    """Two tasks at a time, UTC, the Kafka connector, nothing listening but on loopback."""
+    """Two tasks at a time, UTC, nothing listening but on loopback; the Kafka connector, if `make archives` built it."""
+    connector = (
+        unpacked("spark-jars-*.tgz").glob("*.jar") if list((BUILD / "archives").glob("spark-jars-*.tgz")) else ()
+    )
     options = {
         **spark_properties(),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.jars": ",".join(map(str, unpacked("spark-jars-*.tgz").glob("*.jar"))),
+        "spark.jars": ",".join(map(str, connector)),
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

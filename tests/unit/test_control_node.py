@@ -1,6 +1,7 @@
 """What a control node installs: its lock file, the collection's file, what ansible-builder reads."""
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import tarfile
@@ -70,8 +71,14 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     with tarfile.open(file) as archive:
         files = {member.name for member in archive if member.isfile()}
+        pages = {
+            name: archive.extractfile(name).read().decode()  # type: ignore[union-attr]
+            for name in files
+            if name.endswith(".md")
+        }
     assert {path.partition("/")[0] for path in files} == {
         "CHANGELOG.md",
+        "CONTRIBUTING.md",
         "FILES.json",
         "LICENSE",
         "MANIFEST.json",
@@ -79,16 +86,28 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
         "SECURITY.md",
         "SUPPORT.md",
         "docs",
+        "examples",
         "execution-environment.yml",
         "functions",
+        "inventories",
+        "lab",
         "meta",
+        "packaging",
         "playbooks",
         "plugins",
         "requirements-control.lock",
         "requirements.yml",
         "roles",
+        "spark_jobs",
     }
-    assert not [path for path in files if re.search(r"__pycache__|^docs/seen|/\.", path)]
+    assert not [path for path in files if re.search(r"__pycache__|^(?!examples).*/\.", path)]
+    only_pages = [path for path in files if re.match("inventories|lab|packaging|spark_jobs", path)]
+    assert {path.partition("/")[2] for path in only_pages} == {"README.md"}
+    folders = {"/".join(path.split("/")[:depth]) for path in files for depth in range(1, path.count("/") + 1)}
+    for page, text in pages.items():
+        links = re.findall(r"\]\((?!\w+:)([^)#\s]+)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+        linked = {os.path.normpath(os.path.join(os.path.dirname(page), link)) for link in links}
+        assert linked <= files | folders, page
     assert {
         "meta/execution-environment.yml",
         "meta/ee-requirements.txt",
