@@ -177,6 +177,19 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
         (super_user("user:ops"),
          "SUPER_USER_INVALID group kafka/kafka_super_users = user:ops: Kafka compares the type with upper and lower "
          "case, and no client would ever be a user; write it as User:ops"),
+        (super_user(" User:ops"),
+         "SUPER_USER_INVALID group kafka/kafka_super_users = ' User:ops': a blank beside the type or the name, and "
+         "runs compare the whole text; write it as User:ops"),
+        (super_user("*"), "warn SUPER_USER_EVERYBODY group kafka/kafka_super_users = *: does not match all users"),
+        (users({"name": "user:ops", "credential": False}),
+         "USER_PREFIX group all/kafka_users[user:ops].name = user:ops: the principal in ACLs would be User:user:ops; "
+         "remove the type from the name"),
+        (acl(principal=" user :lab"),
+         "ACL_PRINCIPAL group all/kafka_acls[ user :lab] =  user :lab: not a principal of a user: Kafka compares the "
+         "whole text, with its prefix User:; write it as User:lab"),
+        (acl(principal="User:a; User:b"),
+         "ACL_PRINCIPAL group all/kafka_acls[User:a; User:b] = User:a; User:b: several principals, but Kafka compares "
+         "the whole text; write one entry for each principal"),
         (super_user(""), "SUPER_USER_INVALID group kafka/kafka_super_users = '': no name of a user; remove the entry"),
         (super_user("User:"), "SUPER_USER_INVALID group kafka/kafka_super_users = User:: no name of a user; remove"),
         (acl(principal="User:"), "ACL_PRINCIPAL group all/kafka_acls[User:] = User:: no name of a user; write it as"),

@@ -170,6 +170,9 @@ ACL_PRINCIPAL = ProblemKind(
 ACL_PRINCIPAL_EMPTY = ACL_PRINCIPAL.variant(
     message="no name of a user", advice="write it as User:orders with the name of the user, or User:* for every user"
 )
+ACL_PRINCIPAL_SEVERAL = ACL_PRINCIPAL.variant(
+    message="several principals, but Kafka compares the whole text", advice="write one entry for each principal"
+)
 ACL_EVERYBODY = ProblemKind(
     "ACL_EVERYBODY",
     "every client that can connect has this permission",
@@ -213,8 +216,10 @@ def acls(model: Model) -> Iterator[Problem]:
     }
     for acl in model.cluster_entries("kafka_acls"):
         principal, absent = str(acl.get("principal")), acl.get("state") == "absent"
-        if not principal.startswith("User:") or principal == "User:":
-            prefix = re.match("[A-Za-z]+:", principal)  # as user:a and Group:a
+        if re.search(r"[;,]\s*user:", principal, re.IGNORECASE):
+            yield ACL_PRINCIPAL_SEVERAL.problem(hosts, _variable(acl), principal)
+        elif not principal.startswith("User:") or principal == "User:":
+            prefix = re.match(r"\s*[A-Za-z]+\s*:", principal)  # as user:a and Group:a
             name = (principal[prefix.end() :] if prefix else principal).strip()
             kind = ACL_PRINCIPAL if name else ACL_PRINCIPAL_EMPTY
             given = name if acl.get("principal") is not None else ""

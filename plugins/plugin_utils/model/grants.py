@@ -59,7 +59,7 @@ def _grants(model: Model) -> Iterator[PlacedGrant]:
 USER_PREFIX = ProblemKind(
     "USER_PREFIX",
     "the principal in ACLs would be {principal}",
-    "remove User: from the name",
+    "remove the type from the name, as in orders",
 )
 USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user (for all users: kafka_acls with User:*)")
 USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
@@ -91,8 +91,9 @@ def users(model: Model) -> Iterator[Problem]:
         variable = f"kafka_users[{name}]"
         if name == "ANONYMOUS" and user.get("state") != "absent":
             yield USER_PREFIX_ANONYMOUS.problem(hosts, f"{variable}.name", name)
-        if name.startswith("User:") or "*" in name:
-            kind = USER_PREFIX if name.startswith("User:") else USER_PREFIX_STAR
+        prefixed = name.lower().startswith("user:")
+        if prefixed or "*" in name:
+            kind = USER_PREFIX if prefixed else USER_PREFIX_STAR
             yield kind.problem(hosts, f"{variable}.name", name, principal=principal_of(user))
         if user.get("state") == "absent" and (needed := _needed(model, principal_of(user))):
             yield needed.problem(hosts, f"{variable}.state", "absent")

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.entry_checks import has_unusable_characters
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import is_well_known
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted
@@ -86,6 +87,9 @@ SUPER_USER_INVALID_TYPE = SUPER_USER_INVALID.variant(
 SUPER_USER_INVALID_CASE = SUPER_USER_INVALID.variant(
     message="Kafka compares the type with upper and lower case, and no client would ever be a {type}"
 )
+SUPER_USER_INVALID_BLANK = SUPER_USER_INVALID.variant(
+    message="a blank beside the type or the name, and runs compare the whole text"
+)
 SUPER_USER_INVALID_EMPTY = SUPER_USER_INVALID.variant(
     message="no name of a user", advice="remove the entry, or write it as User:ops with the name of a user"
 )
@@ -126,28 +130,39 @@ def admins(model: Model) -> Iterator[Problem]:
     restricted = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
     for broker in model.brokers:
         for name, variable in super_users(broker):
-            if not name.strip() or name.strip().lower() == "user:":
-                yield broker.report(SUPER_USER_INVALID_EMPTY, variable, name or "''")
-            elif ";" in name:
-                entries = [f"'{part.strip()}'" for part in name.split(";") if part.strip()]
-                yield broker.report(SUPER_USER_INVALID_TWO, variable, name, entries=f"[{', '.join(entries)}]")
-            elif ":" not in name:
-                yield broker.report(SUPER_USER_INVALID, variable, name, name=name)
-            elif name.lower().startswith("user:") and not name.startswith("User:"):
-                kind, user_name = name.split(":", 1)
-                yield broker.report(SUPER_USER_INVALID_CASE, variable, name, type=kind, name=user_name)
-            elif not name.startswith("User:") and not broker.config.get("principal.builder.class"):
-                yield broker.report(SUPER_USER_INVALID_TYPE, variable, name, type=name.partition(":")[0])
-            elif name == "User:ANONYMOUS":
-                yield broker.report(SUPER_USER_EVERYBODY_ANONYMOUS, variable, name)
-            elif "*" in name:
-                yield broker.report(SUPER_USER_EVERYBODY, variable, name)
+            if malformed := _malformed(name, bool(broker.config.get("principal.builder.class"))):
+                kind, details = malformed
+                yield broker.report(kind, variable, name if name == name.strip() != "" else repr(name), **details)
             elif name in users and name in OURS:
                 yield broker.report(USER_RESERVED, f"kafka_users[{name.removeprefix('User:')}]")
             elif name in users:
                 yield broker.report(SUPER_USER_APPLICATION, variable, name)
             elif name in restricted:
                 yield broker.report(SUPER_USER_APPLICATION_ACLS, variable, name, warning=True)
+
+
+def _malformed(name: str, other_types: bool) -> tuple[ProblemKind, dict[str, str]] | None:
+    """Return (kind of problem, its details) of a super user that is not a single named user; None if it is one.
+
+    `other_types` tells whether a class of the site builds principals, which may have other types than User.
+    """
+    kind, colon, user = (part.strip() for part in name.partition(":"))
+    if not name.strip() or (kind.lower() == "user" and not user):
+        return SUPER_USER_INVALID_EMPTY, {}
+    if ";" in name:
+        entries = [f"'{part.strip()}'" for part in name.split(";") if part.strip()]
+        return SUPER_USER_INVALID_TWO, {"entries": f"[{', '.join(entries)}]"}
+    if name == "User:ANONYMOUS":
+        return SUPER_USER_EVERYBODY_ANONYMOUS, {}
+    if "*" in name:
+        return SUPER_USER_EVERYBODY, {}
+    if not colon:
+        return SUPER_USER_INVALID, {"name": name.strip()}
+    if kind.lower() != "user":
+        return None if other_types else (SUPER_USER_INVALID_TYPE, {"type": kind})
+    if kind != "User":
+        return SUPER_USER_INVALID_CASE, {"type": kind, "name": user}
+    return None if name == f"User:{user}" else (SUPER_USER_INVALID_BLANK, {"name": user})
 
 
 PASSWORD_GUESSABLE = ProblemKind(
@@ -184,6 +199,8 @@ def passwords(model: Model) -> Iterator[Problem]:
         variable = f"kafka_users[{name}].password"
         if has_unusable_characters(password):
             yield PASSWORD_CHARACTERS.problem(hosts, variable)
+        elif is_well_known(password):
+            continue  # reported as SECRET_DEFAULT
         elif password and _is_guessable(name, password):
             yield PASSWORD_GUESSABLE.problem(hosts, variable)
         elif 0 < len(password) < SHORTEST:

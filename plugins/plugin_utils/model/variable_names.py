@@ -257,10 +257,10 @@ def secrets(model: Model) -> Iterator[Problem]:
     """Yield a problem for each password that is a well-known default; messages do not show the password."""
     seen: dict[str, tuple[Any, list[tuple[str, str]]]] = {}  # most hosts have the same values
     for host, values in model.hosts.items():
-        vault = {secret for _, secret in texts("vault", values.get("vault")) if _guessable(secret)}
+        vault = {secret for _, secret in texts("vault", values.get("vault")) if is_well_known(secret)}
         for variable, value in values.items():
             if variable not in seen or seen[variable][0] != value:
-                guessable = [item for item in texts(variable, value) if is_secret(*item) and _guessable(item[1])]
+                guessable = [item for item in texts(variable, value) if is_secret(*item) and is_well_known(item[1])]
                 seen[variable] = value, guessable
             for path, secret in seen[variable][1]:
                 if variable == "vault" or _inner(secret) not in vault:  # else reported of the vault
@@ -268,7 +268,8 @@ def secrets(model: Model) -> Iterator[Problem]:
                     yield (SECRET_DEFAULT if known else SECRET_DEFAULT_PLACEHOLDER).problem((host,), path)
 
 
-def _guessable(text: str) -> bool:
+def is_well_known(text: str) -> bool:
+    """Tell whether a password, or the one in the text of a login, is a well-known default or a placeholder."""
     secret = _inner(text).strip()
     return secret.lower() in DEFAULTS or PLACEHOLDER.fullmatch(secret) is not None
 
