@@ -141,7 +141,7 @@ def admins(model: Model) -> Iterator[Problem]:
                 yield broker.report(SUPER_USER_APPLICATION_ACLS, variable, name, warning=True)
 
 
-def _malformed(name: str, other_types: bool) -> tuple[ProblemKind, dict[str, str]] | None:
+def _malformed(name: str, other_types: bool) -> tuple[ProblemKind, dict[str, Any]] | None:
     """Return (kind of problem, its details) of a super user that is not a single named user; None if it is one.
 
     `other_types` tells whether a class of the site builds principals, which may have other types than User.
