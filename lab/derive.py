@@ -31,7 +31,7 @@ ADDRESS = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
 
 @dataclass(frozen=True)
 class Settled:
-    """The inventory to use, and its networks by kind (client, replication)."""
+    """The inventory to use, and its networks by kind: client, and replication unless the lab has one network."""
 
     inventory: Path
     directory: Path
@@ -44,22 +44,21 @@ def settle(source: Path, holder: int | None = None) -> Settled:
     The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab
     of the same checkout holds the networks, and where what the inventory declares is no lab's.
     """
-    directory, text = lab_directory(source), hosts_file(source)
-    declared = {kind: word(text, f"{kind}_network", source) for kind in KINDS}
+    directory, subnets = lab_directory(source), declared(hosts_file(source), source)
     try:
-        check_networks(declared)
+        check_networks(subnets)
     except LabError as error:
         raise LabError(f"{source}/hosts.yml: {error}") from error
     target = derived(directory)
     with machine_lock():
         check_own(directory)
-        networks = choose(Machine(str(ROOT / "lab" / "podman.conf")), directory, declared, holder)
-        if networks == declared:
+        networks = choose(Machine(str(ROOT / "lab" / "podman.conf")), directory, subnets, holder)
+        if networks == subnets:
             return Settled(source, directory, networks)
         if target.exists() and not (target / COPY).exists():
             raise LabError(f"{target} is in the way of a copy of {source}, and nobody's copy itself: move it away")
         shutil.rmtree(target, ignore_errors=True)
-        derive(source, target, dict(zip(declared.values(), networks.values(), strict=True)))
+        derive(source, target, dict(zip(subnets.values(), networks.values(), strict=True)))
     return Settled(target, directory, networks)
 
 
@@ -156,6 +155,12 @@ def word(text: str, name: str, source: Path) -> str:
     if not found:
         raise LabError(f"{source}/hosts.yml sets no {name}, so it is no lab's inventory")
     return next(value for value in found.groups() if value is not None)
+
+
+def declared(text: str, source: Path) -> dict[str, str]:
+    """Return the subnets that hosts.yml sets, by kind. Raises LabError without client_network."""
+    second = re.search(r"^[ \t]*replication_network:", text, re.MULTILINE)
+    return {kind: word(text, f"{kind}_network", source) for kind in KINDS[: 2 if second else 1]}
 
 
 def resolved(path: str, source: Path) -> str:

@@ -144,6 +144,13 @@ def debian13(campaign: Campaign) -> None:
         campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
 
 
+def one_network(campaign: Campaign) -> None:
+    """Hosts with one network: converged, healthy, tested, and a second run changes nothing."""
+    with campaign.lab("one-network", *prepared(), source="lab_one_network") as inventory:
+        campaign.run("pytest", "tests/operations/test_unchanged.py", "tests/infra", "--inventory", inventory)
+        campaign.play(inventory, "playbooks/check.yml")
+
+
 def orders(campaign: Campaign) -> None:
     """Orders are kept in PostgreSQL: equal to their events, also after changes of its settings; who is let in."""
     with campaign.lab("orders", source="lab_orders") as inventory:
@@ -247,6 +254,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "upgrade": upgrade,
     "resources": resources,
     "debian13": debian13,
+    "one-network": one_network,
     "orders": orders,
     "order-kills": order_kills,
     "order-outages": order_outages,

@@ -23,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables imp
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "layouts.md"
 SEEN = ROOT / "docs" / "seen"
-LAYOUTS = ("lab", "lab_stretch2", "lab_stretch2_5", "lab_stretch3")
+LAYOUTS = ("lab", "lab_stretch2", "lab_stretch2_5", "lab_stretch3", "lab_one_network")
 """The page has markers for each."""
 COLUMNS = ("quorum", "writable", "zero loss")
 

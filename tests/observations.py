@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import BOTH, REPLICATION, Layout
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -59,6 +59,12 @@ def digest(layout: Layout) -> str:
         connects_to = server.pop("connects_to")
         if connects_to is not None:  # most layouts leave it out, and `told` is its name in digests that were written
             server["told"] = connects_to
+    # Digests that were written have one flag instead of the networks of each server.
+    inner = [server.pop("networks") for server in facts["servers"] if server["function"] == "zookeeper"]
+    outer = [server.pop("networks") for server in facts["servers"] if server["function"] != "zookeeper"]
+    facts["quorum_on_both_networks"] = bool(inner) and all(networks == BOTH for networks in inner)
+    if layout.one_network or any(networks != {REPLICATION} for networks in outer):
+        facts["networks"] = [*inner, *outer]
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=sorted).encode()).hexdigest()[:16]
 
 

@@ -7,13 +7,17 @@ from typing import Any
 
 
 def lab_host(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name, addresses and disks of a host; its functions say what is a disk of its own."""
+    """Return name, addresses and disks of a host; its functions say what is a disk of its own.
+
+    replication_address is empty for a host with one network.
+    """
     mounts = variables.get("function_mounts", {})
     disks = [path for group in variables["group_names"] if group in mounts for path in mounts[group]]
+    client, replication = variables["client_address"], variables.get("replication_address", "")
     return {
         "name": variables["inventory_hostname"],
-        "client_address": variables["client_address"],
-        "replication_address": variables.get("replication_address", ""),
+        "client_address": client,
+        "replication_address": "" if replication == client else replication,
         "disks": disks,
     }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""One podman container per inventory host: systemd, two networks with fixed addresses, a file system per data disk."""
+"""One podman container per inventory host: systemd, fixed addresses in its networks, a file system per data disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ options:
     {type: path, required: true, description: "Keys, known_hosts, ssh_config of this lab; its last part is the name."}
   image: {type: str, description: Name of the lab image (lab/image/build.sh prints it).}
   client_network: {type: str, description: Subnet of the client addresses.}
-  replication_network: {type: str, description: Subnet of the replication addresses.}
+  replication_network: {type: str, default: "", description: Subnet of the replication addresses; empty for none.}
   hosts:
     description: The containers.
     type: list
@@ -69,13 +69,13 @@ def main() -> None:
             "directory": {"type": "path", "required": True},
             "image": {"type": "str"},
             "client_network": {"type": "str"},
-            "replication_network": {"type": "str"},
+            "replication_network": {"type": "str", "default": ""},
             "hosts": {"type": "list", "elements": "dict", "options": host, "default": []},
             "disk_size": {"type": "str", "default": "600M"},
             "replace": {"type": "bool", "default": False},
             "config": {"type": "path", "required": True},
         },
-        required_if=[("state", "present", ("image", "client_network", "replication_network"))],
+        required_if=[("state", "present", ("image", "client_network"))],
         supports_check_mode=True,
     )
     lab = Lab(module.params, module.check_mode)

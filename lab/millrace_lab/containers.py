@@ -31,7 +31,8 @@ class Lab:
         self.directory = Path(parameters["directory"]).resolve()
         self.name = self.directory.name
         self.image = parameters["image"]
-        self.networks = {"client": parameters["client_network"], "replication": parameters["replication_network"]}
+        subnets = {"client": parameters["client_network"], "replication": parameters["replication_network"]}
+        self.networks = {kind: subnet for kind, subnet in subnets.items() if subnet or kind == "client"}
         self.hosts = [
             Host(h["name"], h["client_address"], h["replication_address"], tuple(h["disks"]))
             for h in parameters["hosts"]
@@ -82,6 +83,12 @@ class Lab:
     def check_addresses(self) -> None:
         """Refuse addresses outside the range that the blackhole route covers, or outside their network."""
         check_networks(self.networks)
+        for host in self.hosts if "replication" not in self.networks else ():
+            if host.replication_address:
+                raise LabError(
+                    f"{host.name}: replication_address = {host.replication_address}: the lab has no "
+                    "replication_network; set it in hosts.yml, or remove the address"
+                )
         for kind, subnet in self.networks.items():
             network = ipaddress.ip_network(subnet)
             for host in self.hosts:
@@ -170,7 +177,7 @@ class Lab:
         ]
 
     def make_networks(self) -> None:
-        """Two internal bridges: no default route inside, so a host reaches its lab and nothing else."""
+        """One internal bridge for each network: no default route inside, so a host reaches its lab and nothing else."""
         there = {bridge["name"] for bridge in self.machine.bridges()}
         for kind, subnet in self.networks.items():
             if self.podman_name(kind) not in there and self.act(f"network {kind} {subnet}"):

@@ -33,13 +33,13 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
     """Return dicts {address, names} of the addresses of all hosts, to write into /etc/hosts.
 
     `names`, `client` and `replication` have one item for each host: its name, and its address in the client network and
-    in the replication network, '' if it has none there.
+    in the replication network, '' if it has none there. A host with only one address gets no name HOST.replication.
     """
     book = []
     for name, first, second in zip(names, client, replication, strict=True):
         if first:
             book.append({"address": first, "names": [name, f"{name}.client"]})
-        if second:
+        if second and second != first:
             book.append({"address": second, "names": [f"{name}.replication"]})
     return book
 

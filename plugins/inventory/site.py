@@ -47,11 +47,11 @@ author: [Millrace developers]
 EXAMPLES = """
 plugin: millrace.kafka.site
 all:
-  vars: {organization: example, datacenter: dc1, client_network: 198.51.100.0/24, replication_network: 203.0.113.0/24}
+  vars: {organization: example, datacenter: dc1, client_network: 198.51.100.0/24}
   children:
     zookeeper:
       hosts:
-        dc1-zk1: {zookeeper_id: 1, client_address: 198.51.100.11, replication_address: 203.0.113.11}
+        dc1-zk1: {zookeeper_id: 1, client_address: 198.51.100.11}
 # z.yml beside an INI inventory, with variables that several sites share:
 # plugin: millrace.kafka.site
 # shared: ["{{ inventory_dir }}/../../shared"]

@@ -121,6 +121,10 @@ probe:
       type: dict
       sample: {}
     listeners: {description: "Port of each listener of the installed broker.", type: dict, sample: {CLIENT: 9092}}
+    listener_addresses:
+      description: Advertised address of each listener of the installed broker.
+      type: dict
+      sample: {CLIENT: 198.18.1.21}
     zookeeper_connect:
       description: "C(zookeeper.connect) of the installed broker, empty without one."
       type: str
@@ -130,6 +134,12 @@ probe:
       type: list
       elements: int
       sample: [2281]
+    ensemble:
+      description:
+        - By id, the addresses of each server in the configuration of the installed ZooKeeper server.
+        - Empty if the server listens for other servers on all addresses (C(quorumListenOnAllIPs)).
+      type: dict
+      sample: {"1": [198.18.2.11, 198.18.1.11]}
     meta_properties:
       description: "By log directory, the properties in its meta.properties; empty without the file."
       type: dict

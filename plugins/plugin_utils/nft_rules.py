@@ -28,7 +28,8 @@ def sources(
     hosts = {host: hostvars[host] for host in groups["all"]}
 
     def declared(group: str) -> list[str]:
-        return [str(hosts[host][name]) for host in groups.get(group, []) for name in ADDRESSES if hosts[host].get(name)]
+        members = [hosts[host] for host in groups.get(group, [])]
+        return list(dict.fromkeys(str(host[name]) for host in members for name in ADDRESSES if host.get(name)))
 
     networks = [str(values["client_network"]) for values in hosts.values() if values.get("client_network")]
     return {

@@ -38,8 +38,13 @@ class Inventory:
         return str(self.variables[host]["client_address"])
 
     def replication_address(self, host: str) -> str:
-        """Return the host's address on the replication network."""
-        return str(self.variables[host]["replication_address"])
+        """Return the host's address on the replication network; with one network its only address."""
+        address = str(self.variables[host].get("replication_address", "{{"))
+        return self.client_address(host) if "{{" in address else address
+
+    def addresses(self, host: str) -> list[str]:
+        """Return the host's addresses, each once."""
+        return list(dict.fromkeys((self.client_address(host), self.replication_address(host))))
 
     def broker_id(self, host: str) -> int:
         """Return the broker id of a host of the group kafka."""
@@ -123,9 +128,8 @@ class Inventory:
 
     def ask_zookeeper(self, host: str, word: str, network: str = "client") -> str:
         """Return a server's answer to a four-letter word; '' when it does not answer."""
-        return four_letter_word(
-            str(self.variables[host][f"{network}_address"]), self.zookeeper_port, word, self.admin_tls
-        )
+        address = self.client_address(host) if network == "client" else self.replication_address(host)
+        return four_letter_word(address, self.zookeeper_port, word, self.admin_tls)
 
     def _word(self, name: str) -> str:
         return str(next((values[name] for values in self.variables.values() if name in values), ""))

@@ -11,9 +11,9 @@ def test_no_unit_failed(any_host: Host) -> None:
 def test_hosts_find_each_other_by_name_on_both_networks(any_host: Host, inventory: Inventory) -> None:
     wanted = {name: variables["client_address"] for name, variables in inventory.variables.items()}
     wanted |= {
-        f"{name}.replication": v["replication_address"]
-        for name, v in inventory.variables.items()
-        if "replication_address" in v
+        f"{name}.replication": address
+        for name in inventory.variables
+        if (address := inventory.replication_address(name)) != inventory.client_address(name)
     }
     lines = any_host.check_output(
         f"for name in {' '.join(wanted)}; do echo $name $(getent hosts $name); done"

@@ -56,8 +56,8 @@ def secure(inventory: Inventory) -> None:
 def doors(inventory: Inventory) -> Iterator[Door]:
     """Yield the ports of the model that the control node may reach."""
     for host in inventory.hosts("zookeeper"):
-        for network in ("client_address", "replication_address"):
-            yield Door(host, "zookeeper", str(inventory.variables[host][network]), inventory.zookeeper_port)
+        for address in inventory.addresses(host):
+            yield Door(host, "zookeeper", address, inventory.zookeeper_port)
     for host in inventory.hosts("kafka"):
         yield Door(host, "CLIENT", inventory.client_address(host), inventory.port("CLIENT"))
         yield Door(host, "REPLICATION", inventory.replication_address(host), inventory.port("REPLICATION"))
@@ -67,15 +67,14 @@ def quorum_doors(inventory: Inventory) -> Iterator[Door]:
     """Yield the ports of the ensemble itself: elections on each server, and followers on the leader."""
     for host in inventory.hosts("zookeeper"):
         leads = "Mode: leader" in inventory.ask_zookeeper(host, "srvr")
-        for network in ("client_address", "replication_address"):
+        for address in inventory.addresses(host):
             for port in (3888, 2888) if leads else (3888,):
-                yield Door(host, f"quorum {port}", str(inventory.variables[host][network]), port)
+                yield Door(host, f"quorum {port}", address, port)
 
 
 def declared_names(inventory: Inventory, host: str) -> Sequence[str]:
     """Return what a host's certificate has to be made for: its name and its addresses, and nothing else."""
-    variables = inventory.variables[host]
-    return sorted([host, str(variables["client_address"]), str(variables["replication_address"])])
+    return sorted([host, *inventory.addresses(host)])
 
 
 def kind_of(certificate: x509.Certificate) -> str:
@@ -112,7 +111,7 @@ def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory:
     found = list(quorum_doors(inventory))
     places = json.dumps([(door.address, door.port) for door in found])
     answers = json.loads(inventory.run(inventory.hosts("zookeeper")[-1], f"python3 - '{places}'", stdin=LOOK))
-    assert len(found) >= 2 * len(inventory.hosts("zookeeper"))
+    assert len(found) >= sum(len(inventory.addresses(host)) for host in inventory.hosts("zookeeper"))
     for door, (certificate, in_clear) in zip(found, answers, strict=True):
         assert names_of(x509.load_pem_x509_certificate(certificate.encode())) == declared_names(inventory, door.host), (
             door

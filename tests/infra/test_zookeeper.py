@@ -73,10 +73,7 @@ def test_write_ahead_log_is_on_a_file_system_of_its_own(zookeeper_host: Host) ->
 def test_quorum_ports_are_on_both_networks_and_nowhere_else(inventory: Inventory) -> None:
     server = inventory.hosts("zookeeper")[0]
     listening = {line.split()[3] for line in inventory.run(server, "ss -Hltn 'sport = :3888'").splitlines()}
-    assert listening == {
-        f"[::ffff:{address}]:3888"
-        for address in (inventory.replication_address(server), inventory.client_address(server))
-    }
+    assert listening == {f"[::ffff:{address}]:3888" for address in inventory.addresses(server)}
 
 
 def test_limits_of_the_running_process(zookeeper_host: Host) -> None:

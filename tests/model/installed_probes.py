@@ -53,6 +53,13 @@ PROBES: tuple[dict[str, Any], ...] = (
         "host": "dc1-zk1",
     },
     {
+        "code": "ZOOKEEPER_ADDRESS_ADDED",
+        "where": "dc1-zk1/zookeeper_servers[1]",
+        "advice": "set quorumListenOnAllIPs: true",
+        "change": answer(units={"zookeeper.service": "active"}, ensemble={"1": ["198.18.1.11"]}),
+        "host": "dc1-zk1",
+    },
+    {
         "code": "ADMIN_LISTENER_CHANGED",
         "where": f"{KAFKA}/kafka_listeners[REPLICATION]",
         "advice": "set kafka_admin_listeners to another listener",

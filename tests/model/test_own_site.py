@@ -35,7 +35,23 @@ def test_it_is_accepted(tmp_path: Path) -> None:
     hosts = load(tmp_path / "mine", extra).read().hosts
     assert hosts["kafka2"]["kafka_rack"] == "dc1-b"
     assert hosts["kafka2"]["pki_directory"] == "/srv/millrace-pki/mine"
-    assert hosts["zk1"]["zookeeper_servers"] == {
+    assert hosts["zk1"]["zookeeper_servers"] == {number: [f"198.51.100.1{number}"] for number in (1, 2, 3)}
+
+
+def test_it_is_accepted_with_a_second_network(tmp_path: Path) -> None:
+    """What the page shows of the second network, for every host."""
+    page = (INVENTORIES / "README.md").read_text(encoding="utf-8")
+    found = re.search("<!-- second network: begin.*?```yaml\n(.*?)```", page, re.DOTALL)
+    assert found
+    second = found.group(1).splitlines()
+    text = re.sub(r"(?m)^    firewall_extra_sources: .*$", "\n".join(second[:2]), shown())
+    text = re.sub(r"client_address: 198\.51\.100\.(\d+)", r"\g<0>, replication_address: 203.0.113.\1", text)
+    assert [line for line in second if line not in text.splitlines()] == []
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "hosts.yml").write_text(text)
+    extra = {**SECRETS, "archives": str(made_archives())}
+    assert check(tmp_path / "mine", extra)[1] == []
+    assert load(tmp_path / "mine", extra).read().hosts["zk1"]["zookeeper_servers"] == {
         number: [f"203.0.113.1{number}", f"198.51.100.1{number}"] for number in (1, 2, 3)
     }
 

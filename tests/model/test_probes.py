@@ -275,6 +275,45 @@ def test_the_port_at_which_a_server_is_asked(state: str, ports: list[int], codes
 @pytest.mark.parametrize(
     ("state", "installed", "codes"),
     [
+        ("active", {"1": ["198.18.1.11"]}, ["ZOOKEEPER_ADDRESS_ADDED"]),
+        ("active", {"1": ["198.18.2.11", "198.18.1.11"], "2": ["198.18.1.12"]}, []),  # its peer answers for itself
+        ("active", {}, []),  # it listens everywhere
+        ("inactive", {"1": ["198.18.1.11"]}, []),
+    ],
+)
+def test_the_address_at_which_peers_look_for_a_server(
+    state: str, installed: dict[str, list[str]], codes: list[str]
+) -> None:
+    probe = Probe("", "", "", answer(units={"zookeeper.service": state}, ensemble=installed), ZOOKEEPER)
+    assert [problem.code for problem in check_hosts(model(probe), probed(probe))] == codes
+
+
+@pytest.mark.parametrize(
+    ("old", "servers", "advice"),
+    [
+        ("198.18.1.21", "", "set adding_replication_network: true until all brokers are restarted"),
+        ("198.18.1.21", "198.18.2.21:9093,198.18.1.21:9093", ""),  # what adding_replication_network sets
+        ("192.0.2.1", "", "set 192.0.2.1 again, or set kafka_admin_listeners"),
+        ("198.18.2.21", "", ""),
+    ],
+)
+def test_the_address_at_which_admins_look_for_a_broker(old: str, servers: str, advice: str) -> None:
+    """Another one is told of, or it is known, too; a broker that has moved answers for all."""
+    declared = {"kafka_admin_listeners": {"REPLICATION": {"bootstrap.servers": servers}}} if servers else {}
+    installed = {"listeners": {"REPLICATION": 9093}, "listener_addresses": {"REPLICATION": old}}
+    probe = Probe("", "", "", answer(units={"kafka.service": "active"}, **installed), declared=declared)
+    answers = probed(probe)
+    found = check_hosts(model(probe), answers)
+    assert [problem.code for problem in found] == ["ADMIN_LISTENER_CHANGED"] * bool(advice)
+    assert all(problem.advice.startswith(advice) for problem in found), found
+    moved = {"listeners": {"REPLICATION": 9093}, "listener_addresses": {"REPLICATION": "198.18.2.22"}}
+    answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, **moved}
+    assert check_hosts(model(probe), answers) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "installed", "codes"),
+    [
         ("active", {"CLIENT": 9095, "REPLICATION": 9093}, []),
         ("active", {"CLIENT": 9092}, ["ADMIN_LISTENER_CHANGED"]),
         ("failed", {"CLIENT": 9092}, []),

@@ -154,3 +154,49 @@ def test_whom_no_listener_makes(name: str, more: dict[str, Any], nobody: bool, t
     found = [line for line in lines if "USER_NOBODY" in line]
     assert bool(found) == nobody, lines
     assert all(f"kafka_users[{name}].credential = False: no client can log in" in line for line in found)
+
+
+HOST_NUMBERS = {f"dc1-{kind}{n}": first + n for kind, first in (("zk", 10), ("kafka", 20)) for n in (1, 2, 3)}
+SECOND = {name: {"replication_address": f"198.18.8.{number}"} for name, number in HOST_NUMBERS.items()}
+SECOND_NETWORK = {"all": {"replication_network": "198.18.8.0/24"}}
+WITHOUT = "ADDRESS_MISSING dc1-kafka2/replication_address: the host has no address in the replication network"
+
+
+@pytest.mark.parametrize(
+    ("variables", "lines"),
+    [
+        ({}, []),
+        ({name: {"replication_address": f"198.18.7.{number}"} for name, number in HOST_NUMBERS.items()}, []),
+        ({"dc1-kafka2": {"replication_address": "{{ client_address }}"}}, []),
+        ({**SECOND, **SECOND_NETWORK}, []),
+        ({**SECOND, "all": {**SECOND_NETWORK["all"], "adding_replication_network": True}}, []),
+        (SECOND, ["warn NETWORK_MISSING groups zookeeper and kafka/replication_network: "]),
+        ({**SECOND, **SECOND_NETWORK, "dc1-kafka2": {}}, [f"{WITHOUT} 198.18.8.0/24; "]),
+        ({**SECOND, **SECOND_NETWORK, "dc1-kafka2": {"replication_address": "198.18.7.22"}}, [f"{WITHOUT} 198.18.8."]),
+        (
+            {**{name: values for name, values in SECOND.items() if name != "dc1-kafka2"}},
+            [f"{WITHOUT}, but dc1-zk1 has; ", "warn NETWORK_MISSING"],
+        ),
+        (SECOND_NETWORK, ["ADDRESS_MISSING groups zookeeper and kafka/replication_address: "]),
+        (
+            {"all": {"replication_network": "198.18.7.0/24"}},
+            ["ADDRESS_MISSING groups zookeeper and", "NETWORK_OVERLAP"],
+        ),
+        ({"dc1-kafka2": {"client_address": "198.18.7.23"}}, ["ADDRESS_DUPLICATE dc1-kafka2, dc1-kafka3 = 198.18.7.23"]),
+        ({"dc1-kafka2": {"client_address": "198.18.9.22"}}, ["ADDRESS_OUTSIDE dc1-kafka2/client_address"]),
+        ({"dc1-kafka2": {"client_address": "198.18.7.222.2"}}, ["ADDRESS_INVALID dc1-kafka2/client_address"]),
+        (kafka(replication_port=9092), ["PORT_CLASH "]),
+        (kafka(site_listeners=[{**PARTNERS, "address": "{{ replication_address }}"}]), []),
+    ],
+)
+def test_hosts_with_one_network(variables: dict[str, Any], lines: list[str], tmp_path: Path) -> None:
+    """Nobody needs a second address, unless a subnet or another host of the datacenter says that there is one."""
+    found = said(variables, tmp_path, "lab_one_network")
+    assert len(found) == len(lines), found
+    assert all(line.startswith(begin) for line, begin in zip(sorted(found), sorted(lines), strict=True)), found
+
+
+def test_one_network_in_one_datacenter(tmp_path: Path) -> None:
+    """The hosts of one datacenter have no second network, those of the others have one."""
+    hosts = {name: {"replication_address": "{{ client_address }}"} for name in ("dc1-zk1", "dc1-kafka1", "dc1-kafka2")}
+    assert said({"dc1": {"replication_network": None}, **hosts}, tmp_path, "lab_stretch3") == []

@@ -22,6 +22,7 @@ LAYOUTS = (
     "lab_mirrored/east",
     "stretch2",
     "stretch3",
+    "lab_one_network",
 )
 CAMPAIGN = frozenset(("dc2", "lab_mirrored/east", "stretch2", "stretch3", "lab_stretch2_5", "limited_stretch2"))
 """Renderings that resemble others: their tests run in the campaign (tests/model checks these inventories always)."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from cryptography import x509
 
 from render.conftest import LAYOUTS, Hosts
 
@@ -78,6 +79,15 @@ EXPECTED = {
         "3",
         "2",
     ),
+    "lab_one_network": Expected(
+        "198.18.7",
+        "198.18.7",
+        ("dc1-zk1", "dc1-zk2", "dc1-zk3"),
+        {"dc1-kafka1": "dc1-a", "dc1-kafka2": "dc1-b", "dc1-kafka3": "dc1-c"},
+        {},
+        "3",
+        "2",
+    ),
     "stretch2": Expected(
         "198.19.51",
         "198.19.52",
@@ -118,10 +128,11 @@ EXPECTED = {
 
 @pytest.mark.parametrize("inventory_name", LAYOUTS)
 def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
-    """Every server knows every other by both addresses, and the groups; ids are as declared, whatever changes."""
+    """Every server knows every other by all addresses, and the groups; ids are as declared, whatever changes."""
     expected = EXPECTED[inventory_name]
+    networks = dict.fromkeys((expected.replication, expected.client))
     lines = {
-        f"server.{number}": f"{expected.replication}.{10 + number}:2888:3888|{expected.client}.{10 + number}:2888:3888"
+        f"server.{number}": "|".join(f"{network}.{10 + number}:2888:3888" for network in networks)
         for number in range(1, len(expected.servers) + 1)
     }
     for number, name in enumerate(expected.servers, 1):
@@ -131,7 +142,8 @@ def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
         } == lines | expected.groups
         assert (found["reconfigEnabled"], found["standaloneEnabled"]) == ("false", "false")
         assert hosts[name].text("/var/lib/zookeeper/myid").strip() == str(number)
-        assert "-Dzookeeper.multiAddress.enabled=true" in hosts[name].unit("zookeeper.service")["ExecStart"][0].split()
+        command = hosts[name].unit("zookeeper.service")["ExecStart"][0].split()
+        assert ("-Dzookeeper.multiAddress.enabled=true" in command) == (len(networks) == 2)
     assert [name for name, rendered in hosts.items() if "zookeeper" in rendered.roles] == sorted(expected.servers)
 
 
@@ -141,7 +153,9 @@ def test_brokers(inventory_name: str, hosts: Hosts) -> None:
     expected = EXPECTED[inventory_name]
     count = range(1, len(expected.servers) + 1)
     connect = ",".join(
-        f"{network}.{10 + number}:2281" for network in (expected.client, expected.replication) for number in count
+        f"{network}.{10 + number}:2281"
+        for network in dict.fromkeys((expected.client, expected.replication))
+        for number in count
     )
     for number, (name, rack) in enumerate(expected.racks.items(), 1):
         found = hosts[name].properties(SERVER)
@@ -160,6 +174,22 @@ def test_brokers(inventory_name: str, hosts: Hosts) -> None:
         assert {found[key] for key in factors} == {expected.factor}
         assert {found["min.insync.replicas"], found["transaction.state.log.min.isr"]} == {expected.least}
     assert [name for name, rendered in hosts.items() if "kafka" in rendered.roles] == sorted(expected.racks)
+
+
+def test_one_network(rendered: Callable[[str], Hosts]) -> None:
+    """Two listeners at one address, of which clients reach one; each address once, in certificates as well."""
+    hosts = rendered("lab_one_network")
+    broker, server = hosts["dc1-kafka2"], hosts["dc1-zk2"]
+    (block,) = broker.items("blocks")
+    assert "198.18.7.21 dc1-kafka1 dc1-kafka1.client" in block["content"].splitlines()
+    assert len(block["content"].splitlines()) == len(hosts) == 7
+    (rules,) = (table["content"] for table in broker.items("nftables"))
+    assert "tcp dport 9092 ip saddr { 198.18.7.0/24 } accept" in rules, rules
+    assert "tcp dport 9093 ip saddr { 198.18.7.1, 198.18.7.21, 198.18.7.22, 198.18.7.23 } accept" in rules, rules
+    for host, path in ((broker, "/etc/kafka/tls/keystore.pem"), (server, "/etc/zookeeper/tls/keystore.pem")):
+        certificates = x509.load_pem_x509_certificates(host.secret(path).encode())
+        names = certificates[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert [str(name.value) for name in names][1:] == ["198.18.7.22" if host is broker else "198.18.7.12"]
 
 
 def test_brokers_that_know_their_own_datacenter_alone(rendered: Callable[[str], Hosts]) -> None:

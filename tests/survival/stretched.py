@@ -189,6 +189,7 @@ def copy_inventory(
     moves = {
         old[variable]: f"{network}.0/24"
         for variable, network in zip(("client_network", "replication_network"), networks, strict=True)
+        if variable in old
     }
     derive(source, target, moves, ROOT / ".lab" / name)
     data = yaml.safe_load((target / "hosts.yml").read_text())

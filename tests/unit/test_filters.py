@@ -63,6 +63,15 @@ def test_address_book() -> None:
     ]
 
 
+def test_address_book_of_one_network() -> None:
+    """A host whose addresses are equal has one line, and no name of a second network."""
+    addresses = ["10.0.1.1", "10.0.1.2"]
+    assert general["address_book"](["a", "b"], addresses, addresses) == [
+        {"address": "10.0.1.1", "names": ["a", "a.client"]},
+        {"address": "10.0.1.2", "names": ["b", "b.client"]},
+    ]
+
+
 def test_address_book_of_lists_of_different_length() -> None:
     """Addresses are never given to the wrong host."""
     with pytest.raises(ValueError, match="argument 2 is shorter"):

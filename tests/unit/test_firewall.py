@@ -40,6 +40,17 @@ def test_sources() -> None:
     assert found == {name: [] for name in functions()} | wanted
 
 
+def test_sources_with_one_network() -> None:
+    """An address that serves as both is named once."""
+    hosts = {name: {**values, "replication_address": values["client_address"]} for name, values in HOSTS.items()}
+    found = sources(GROUPS, hosts, {})
+    assert (found["kafka"], found["zookeeper"], found["admin"]) == (
+        ["10.0.1.1", "10.0.3.1"],
+        ["10.0.1.9"],
+        ["10.0.9.1"],
+    )
+
+
 def test_sources_of_groups_that_are_not_there() -> None:
     assert sources({"all": ["ops"]}, HOSTS, {}) == {name: [] for name in ["client", "admin", *functions()]}
 

@@ -38,6 +38,6 @@ def test_no_round_takes_two_brokers_of_three() -> None:
 
 def test_a_layout_that_survives_nothing_is_refused() -> None:
     """One broker and one server."""
-    alone = Layout((zookeeper("zk1"), broker("kafka1")), 1, 1, False)
+    alone = Layout((zookeeper("zk1"), broker("kafka1")), 1, 1)
     with pytest.raises(ValueError, match="survives the loss of no server"):
         plan(alone, 1, 1)

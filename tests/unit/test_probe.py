@@ -81,10 +81,17 @@ def test_ports_of_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     listeners = "CLIENT://198.18.1.21:9092,REPLICATION://[fd00::21]:9093"
     files = {
         "/etc/kafka/server.properties": {"listeners": listeners},
-        "/etc/zookeeper/zoo.cfg": {"secureClientPort": "2281"},
+        "/etc/zookeeper/zoo.cfg": {
+            "secureClientPort": "2281",
+            "server.1": "198.18.2.11:2888:3888|198.18.1.11:2888:3888",
+            "server.2": "198.18.1.12:2888:3888:observer",
+        },
     }
     monkeypatch.setattr(probe, "properties", lambda path: files.get(path, {}))
-    assert probe.installed_listeners() == {"CLIENT": 9092, "REPLICATION": 9093}
+    assert probe.installed_listeners() == {"CLIENT": ("198.18.1.21", 9092), "REPLICATION": ("[fd00::21]", 9093)}
+    assert probe.installed_ensemble() == {"1": ["198.18.2.11", "198.18.1.11"], "2": ["198.18.1.12"]}
+    files["/etc/zookeeper/zoo.cfg"]["quorumListenOnAllIPs"] = "true"
+    assert probe.installed_ensemble() == {}
     assert probe.installed_client_ports() == [2281]
     files.clear()
     assert (probe.installed_listeners(), probe.installed_client_ports()) == ({}, [])

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from unit.layouts import NOBODY, broker, cells, of_kind, single, stretch2, stretch2_5, stretch3, zookeeper
+from unit.layouts import NOBODY, broker, cells, of_kind, one_network, single, stretch2, stretch2_5, stretch3, zookeeper
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
-from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import CLIENT, REPLICATION, Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
 
 
@@ -33,6 +33,46 @@ def test_single() -> None:
     assert found["dc1-zk1 + dc1-zk2"] == ("no", "yes", "no", "operator: bring a ZooKeeper server back")
     assert found["dc1-zk1 + dc1-kafka2"] == ("yes", "yes", "yes", NOBODY)
     assert len(found) == 6 + 3 + 1 + 2 + 15
+
+
+REPAIR = "operator: repair the network"
+
+
+def test_one_network() -> None:
+    """It is a single point of failure, in a row of its own; all else is as with two."""
+    two, one = cells(single()), cells(one_network())
+    networks = {name: two.pop(name) for name in ("client network", "replication network")}
+    assert set(networks.values()) == {("yes", "no", "yes", REPAIR), ("no", "no", "yes", REPAIR)}
+    assert one.pop("the only network (single point of failure)") == ("no", "no", "yes", REPAIR)
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("inner", "quorum", "client", "replication"),
+    [
+        (REPLICATION, {REPLICATION}, ("yes", "no", "yes", REPAIR), ("no", "no", "yes", REPAIR)),
+        (REPLICATION, {CLIENT}, ("no", "no", "yes", REPAIR), ("yes", "no", "yes", REPAIR)),
+        (CLIENT, {CLIENT, REPLICATION}, ("yes", "no", "yes", REPAIR), ("yes", "yes", "yes", NOBODY)),
+    ],
+)
+def test_which_traffic_is_in_which_network(
+    inner: str, quorum: set[str], client: tuple[str, ...], replication: tuple[str, ...]
+) -> None:
+    """Brokers or the quorum may use only one of two networks."""
+    by_function = {"kafka": frozenset({inner}), "zookeeper": frozenset(quorum)}
+    servers = tuple(replace(server, networks=by_function[server.function]) for server in single().servers)
+    found = cells(replace(single(), servers=servers))
+    assert (found["client network"], found["replication network"]) == (client, replication)
+
+
+def test_a_quorum_with_one_network_in_one_place() -> None:
+    """Two of three voters have no second network: the first takes the quorum along, the second does not."""
+    servers = [
+        replace(server, networks=frozenset({CLIENT})) if server.name in ("dc1-zk1", "dc2-zk2") else server
+        for server in stretch3().servers
+    ]
+    found = cells(replace(stretch3(), servers=tuple(servers)))
+    assert [found[f"{network} network"][0] for network in ("client", "replication")] == ["no", "yes"]
 
 
 def test_stretch2() -> None:
@@ -96,7 +136,7 @@ def test_racks_inside_two_datacenters_lose_data_with_one_of_them() -> None:
             for n, site, rack in ((1, 1, "a"), (2, 1, "b"), (3, 1, "c"), (4, 2, "a"), (5, 2, "b"), (6, 2, "c"))
         ),
     )
-    found = cells(Layout(servers, 4, 3, False))
+    found = cells(Layout(servers, 4, 3))
     assert found["datacenter dc1"] == (
         "no",
         "no",
@@ -113,7 +153,7 @@ def test_failover_where_one_datacenter_has_all_brokers() -> None:
         *(zookeeper(f"dc1-zk{n}", "dc1", None, 1) for n in (1, 2, 3)),
         *(zookeeper(f"dc2-zk{n}", "dc2", None, 2) for n in (4, 5, 6)),
     )
-    found = cells(Layout((*voters, *(broker(f"dc1-kafka{n}") for n in (1, 2, 3))), 3, 2, False))
+    found = cells(Layout((*voters, *(broker(f"dc1-kafka{n}") for n in (1, 2, 3))), 3, 2))
     assert found["datacenter dc1"] == ("no", "no", "no", "operator: bring 2 ZooKeeper servers and 2 brokers back")
     assert found["witness dc2-zk4 + dc2-zk5 + dc2-zk6"] == (
         "no",
@@ -125,7 +165,7 @@ def test_failover_where_one_datacenter_has_all_brokers() -> None:
 
 def test_a_group_without_weight_is_nothing_to_fail_over_to() -> None:
     voters = (*(zookeeper(f"dc1-zk{n}", "dc1", None, 1) for n in (1, 2, 3)), zookeeper("dc2-zk4", "dc2", None, 2, 0))
-    found = cells(Layout((*voters, broker("dc1-kafka1"), broker("dc2-kafka2", "dc2")), 2, 1, False))
+    found = cells(Layout((*voters, broker("dc1-kafka1"), broker("dc2-kafka2", "dc2")), 2, 1))
     assert found["datacenter dc1"] == ("no", "no", "no", "operator: bring 2 ZooKeeper servers back")
 
 
@@ -136,7 +176,7 @@ def test_majority_over_two_datacenters_loses_metadata_with_the_larger_one() -> N
         *(broker(f"dc1-kafka{n}", "dc1", None, "dc1") for n in (1, 2)),
         *(broker(f"dc2-kafka{n}", "dc2", None, "dc2") for n in (3, 4)),
     )
-    found = cells(Layout(servers, 4, 3, False))
+    found = cells(Layout(servers, 4, 3))
     assert found["datacenter dc1"] == ("no", "no", "no", "operator: bring a ZooKeeper server and a broker back")
     assert found["datacenter dc2"] == (
         "yes",
@@ -148,43 +188,43 @@ def test_majority_over_two_datacenters_loses_metadata_with_the_larger_one() -> N
 
 def test_racks_of_several_servers_smaller_than_their_datacenter() -> None:
     names = (("zk1", "dc1", "a"), ("zk2", "dc1", "a"), ("zk3", "dc1", "b"), ("zk4", "dc2", "a"), ("zk5", "dc2", "a"))
-    layout = Layout(tuple(zookeeper(*name) for name in names), 1, 1, False)
+    layout = Layout(tuple(zookeeper(*name) for name in names), 1, 1)
     assert [(row.failure, row.lost) for row in of_kind(layout, "rack")] == [("rack dc1-a", frozenset({"zk1", "zk2"}))]
 
 
 def test_min_isr_is_never_more_than_the_replicas() -> None:
-    layout = Layout((*(zookeeper(f"zk{n}") for n in (1, 2, 3)), broker("kafka1"), broker("kafka2")), 1, 2, False)
+    layout = Layout((*(zookeeper(f"zk{n}") for n in (1, 2, 3)), broker("kafka1"), broker("kafka2")), 1, 2)
     assert cells(layout)["kafka1"] == ("yes", "no", "no", "operator: bring a broker back")
 
 
 def test_min_isr_one_may_lose_records_with_any_broker() -> None:
-    layout = Layout((*(zookeeper(f"zk{n}") for n in (1, 2, 3)), *(broker(f"kafka{n}") for n in (1, 2, 3))), 3, 1, True)
+    layout = Layout((*(zookeeper(f"zk{n}") for n in (1, 2, 3)), *(broker(f"kafka{n}") for n in (1, 2, 3))), 3, 1)
     assert cells(layout)["kafka1"] == ("yes", "yes", "no", NOBODY)
     assert cells(layout)["kafka1 + kafka2"] == ("yes", "yes", "no", NOBODY)
 
 
 def test_a_single_zookeeper_server() -> None:
-    layout = Layout((zookeeper("zk1"), broker("kafka1"), broker("kafka2")), 2, 1, False)
+    layout = Layout((zookeeper("zk1"), broker("kafka1"), broker("kafka2")), 2, 1)
     assert cells(layout)["zk1"] == ("no", "yes", "no", "operator: bring a ZooKeeper server back")
     assert cells(layout)["zk1 + kafka1"] == ("no", "no", "no", "operator: bring a ZooKeeper server back")
 
 
 def test_an_ensemble_without_brokers() -> None:
-    found = cells(Layout(tuple(zookeeper(f"zk{n}") for n in (1, 2, 3)), 3, 2, False))
+    found = cells(Layout(tuple(zookeeper(f"zk{n}") for n in (1, 2, 3)), 3, 2))
     assert found["zk1"] == ("yes", "yes", "yes", NOBODY)
     assert found["datacenter dc1"] == ("no", "yes", "no", "operator: restore from a mirror")
 
 
 def test_one_host_for_both_functions_is_one_failure() -> None:
     servers = tuple(server for n in (1, 2, 3) for server in (zookeeper(f"host{n}"), broker(f"host{n}")))
-    layout = Layout(servers, 3, 2, False)
+    layout = Layout(servers, 3, 2)
     assert [row.failure for row in of_kind(layout, "server")] == ["host1", "host2", "host3"]
     assert cells(layout)["host1 + host2"] == ("no", "no", "no", "operator: bring a ZooKeeper server and a broker back")
     assert "any two servers (3)  no      no        no " in text_table("both", survival(layout))
 
 
 def test_an_observers_datacenter_is_no_witness() -> None:
-    layout = Layout((*single().servers, zookeeper("dc2-zk4", "dc2", voter=False)), 3, 2, False)
+    layout = Layout((*single().servers, zookeeper("dc2-zk4", "dc2", voter=False)), 3, 2)
     assert cells(layout)["datacenter dc2"] == ("yes", "yes", "yes", NOBODY)
     assert of_kind(layout, "witness") == []
 
@@ -210,7 +250,7 @@ def test_brokers_that_are_told_of_one_server() -> None:
     servers += [
         broker(f"dc{n}-kafka{m}", f"dc{n}", broker_rack=f"dc{n}") for n in (1, 2, 3) for m in (2 * n - 1, 2 * n)
     ]
-    layout = Layout(tuple(servers), 3, 2, True)
+    layout = Layout(tuple(servers), 3, 2)
     found, alone = cells(layout), cells(told(layout))
     assert found["dc1-zk1 + dc2-kafka3"] == ("yes", "yes", "yes", NOBODY)
     assert alone["dc1-zk1"] == ("yes", "yes", "yes", NOBODY)

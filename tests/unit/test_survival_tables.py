@@ -13,7 +13,7 @@ def many(racks: int) -> Layout:
         *(zookeeper(f"zk{n}") for n in range(5)),
         *(broker(f"kafka{n}", "dc1", str(n % racks), str(n % racks)) for n in range(100)),
     )
-    return Layout(servers, 3, 2, False)
+    return Layout(servers, 3, 2)
 
 
 STOPPED = {
@@ -96,7 +96,7 @@ def test_pairs_are_named_by_their_datacenters_where_one_is_unlike_the_others() -
         zookeeper("dc2-zk4", "dc2", voter=False),
         broker("dc1-kafka1"),
     )
-    text = text_table("odd", survival(Layout(servers, 1, 1, False)))
+    text = text_table("odd", survival(Layout(servers, 1, 1)))
     assert [line.split("  ")[1] for line in text.splitlines()[1:] if "ZooKeeper server back" in line] == [
         "two ZooKeeper servers of dc1 (1)",
         "dc1-zk1 + dc2-zk3",
@@ -105,4 +105,4 @@ def test_pairs_are_named_by_their_datacenters_where_one_is_unlike_the_others() -
 
 
 def test_no_servers() -> None:
-    assert [row.kind for row in survival(Layout((), 1, 1, False))] == ["network", "network"]
+    assert [row.kind for row in survival(Layout((), 1, 1))] == ["network", "network"]

@@ -40,10 +40,25 @@ def dropped(installed: Iterable[str], wanted: Iterable[str]) -> list[str]:
     return [path for path in installed if os.path.normpath(path) not in kept]
 
 
-def installed_listeners() -> dict[str, int]:
-    """Return {listener name: port} of the installed broker; {} if no broker is installed."""
-    value = properties("/etc/kafka/server.properties").get("listeners", "")
-    return {name.upper(): int(port) for name, port in re.findall(r"([^,/\s]+)://[^,]*:(\d+)", value)}
+def installed_listeners(key: str = "listeners") -> dict[str, tuple[str, int]]:
+    """Return {listener name: (address, port)} of the installed broker; {} if no broker is installed.
+
+    `key` is the property: listeners or advertised.listeners.
+    """
+    value = properties("/etc/kafka/server.properties").get(key, "")
+    found = re.findall(r"([^,/\s]+)://([^,]*):(\d+)", value)
+    return {name.upper(): (address, int(port)) for name, address, port in found}
+
+
+def installed_ensemble() -> dict[str, list[str]]:
+    """Return {id: addresses} of the servers in the installed zoo.cfg; {} if no ZooKeeper server is installed.
+
+    Return {} too if the server listens for other servers on all its addresses (quorumListenOnAllIPs).
+    """
+    settings = properties("/etc/zookeeper/zoo.cfg")
+    lines = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("server.")}
+    everywhere = settings.get("quorumListenOnAllIPs", "").lower() == "true"
+    return {} if everywhere else {number: re.findall(r"(?:^|\|)([^:|]+):", value) for number, value in lines.items()}
 
 
 def installed_client_ports() -> list[int]:
@@ -229,6 +244,8 @@ def units(names: Iterable[str]) -> dict[str, str]:
 def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return all facts of this host; `wanted` are the options of the module host_probe."""
     log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
+    listeners = installed_listeners() if wanted["kafka_log_dirs"] else {}
+    advertised = installed_listeners("advertised.listeners") if wanted["kafka_log_dirs"] else {}
     return {
         "addresses": addresses(),
         "clock": clock(),
@@ -239,9 +256,11 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         **served(log_dirs, locks("kafka.service") if log_dirs else ()),
         "log_dirs": log_dirs,
         "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),
-        "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},
+        "listeners": {name: port for name, (_, port) in listeners.items()},
+        "listener_addresses": {name: address for name, (address, _) in advertised.items()},
         "zookeeper_connect": properties(FILE).get("zookeeper.connect", "") if wanted["kafka_log_dirs"] else "",
         "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
+        "ensemble": installed_ensemble() if wanted.get("zookeeper_data_dir") else {},
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),

@@ -1,4 +1,4 @@
-"""Checks that running servers and brokers listen at the ports at which this run will query them."""
+"""Checks that running servers and brokers listen at the ports and addresses at which this run will query them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ Probe = Mapping[str, Any]
 
 
 def changed_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield a problem for each running ZooKeeper server and broker that does not listen at its declared port.
+    """Yield a problem for each running ZooKeeper server and broker that does not listen where it is declared.
 
-    The run itself connects to these ports. `probes` is {host: result of host_probe}.
+    The run itself, or a restarted ZooKeeper server, connects there. `probes` is {host: result of host_probe}.
     """
     yield from _zookeeper_ports(model, probes)
+    yield from _zookeeper_addresses(model, probes)
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
             yield from _admin_listeners(model, broker, probes)
@@ -49,6 +50,30 @@ def _zookeeper_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Prob
             yield server.report(ZOOKEEPER_PORT_CHANGED, variable, port, old=probe["client_ports"])
 
 
+ZOOKEEPER_ADDRESS_ADDED = ProblemKind(
+    "ZOOKEEPER_ADDRESS_ADDED",
+    "the running server does not listen there: a restarted server may try only this address of its peers, and not "
+    "find them",
+    "remove the address, set quorumListenOnAllIPs: true in zookeeper_config of all servers, run zookeeper.yml, and add "
+    "the address then (docs/layouts.md#adding-a-second-network), or run stop.yml -e outage=true before the change",
+)
+
+
+def _zookeeper_addresses(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+    """Yield a problem for each running ZooKeeper server that gets a second address at which it does not listen.
+
+    Of the addresses of a peer, ZooKeeper connects to the one that first answers a probe, as port 7 of any address of
+    the host does. If the peer does not listen there, ZooKeeper does not always try the others (MultipleAddresses).
+    """
+    for server in model.servers if len(model.servers) > 1 else ():
+        probe, declared = probes.get(server.name), server.servers.get(server.number, ())
+        installed = probe["ensemble"].get(str(server.number)) if probe else None
+        if probe and installed and _is_active(probe, "zookeeper.service") and len(declared) > 1:
+            for address in declared:
+                if str(address) not in installed:
+                    yield server.report(ZOOKEEPER_ADDRESS_ADDED, f"zookeeper_servers[{server.number}]", address)
+
+
 ADMIN_LISTENER_CHANGED = ProblemKind(
     "ADMIN_LISTENER_CHANGED",
     "playbooks connect to this listener, but the running broker has it at port {old}: no broker would answer before "
@@ -63,11 +88,22 @@ ADMIN_LISTENER_CHANGED_NEW = ADMIN_LISTENER_CHANGED.variant(
 )
 
 
+ADMIN_LISTENER_CHANGED_ADDRESS = ADMIN_LISTENER_CHANGED.variant(
+    message="playbooks connect to this listener, but the running broker has it at {old}: no broker would answer before "
+    "its restart",
+    advice="set {old} again, or set kafka_admin_listeners to another listener while this one changes",
+)
+ADMIN_LISTENER_CHANGED_NETWORK = ADMIN_LISTENER_CHANGED_ADDRESS.variant(
+    advice="set adding_replication_network: true until all brokers are restarted, or use {old} again",
+)
+
+
 def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield a problem for each admin listener whose port changes, unless another broker has the listener already.
+    """Yield a problem for each admin listener whose port or address changes, unless another broker has it already.
 
     A restart of one broker queries all brokers through an admin listener; one broker that has the listener is enough.
     """
+    yield from _moved_listeners(model, broker, probes)
     installed = probes[broker.name]["listeners"]
     for listener in broker.listeners if installed else ():
         port, old = whole(listener.port), installed.get(listener.name.upper())
@@ -80,6 +116,40 @@ def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) 
             yield broker.report(ADMIN_LISTENER_CHANGED, listener.variable, port, old=old)
         else:
             yield broker.report(ADMIN_LISTENER_CHANGED_NEW, listener.variable, port)
+
+
+def _moved_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+    """Yield a problem for each admin listener that moves to another address of the host, at the same port.
+
+    The listener may move if the admin host also knows its former address, or if another broker has moved already.
+    """
+    installed, admin = probes[broker.name]["listener_addresses"], broker.inputs.mapping("kafka_admin_listeners")
+    for listener in broker.listeners:
+        old, declared = installed.get(listener.name.upper()), str(listener.advertised_address)
+        settings = admin.get(listener.name)
+        known = str(settings.get("bootstrap.servers")) if isinstance(settings, Mapping) else ""
+        same_port = probes[broker.name]["listeners"].get(listener.name.upper()) == whole(listener.port)
+        if not old or not same_port or settings is None or old == declared or old in _hosts_of(known):
+            continue
+        if any(_has_moved(other, listener.name, probes) for other in model.brokers):
+            continue
+        added = old == str(broker.address("client")) and declared == str(broker.address("replication"))
+        kind = ADMIN_LISTENER_CHANGED_NETWORK if added else ADMIN_LISTENER_CHANGED_ADDRESS
+        yield broker.report(kind, listener.variable, declared, old=old)
+
+
+def _hosts_of(servers: str) -> set[str]:
+    """Return the addresses in the text "address:port,address:port"."""
+    return {entry.strip().rpartition(":")[0] for entry in servers.split(",")}
+
+
+def _has_moved(broker: Broker, name: str, probes: Mapping[str, Probe]) -> bool:
+    """Tell whether a running broker of this run advertises a listener of this name at its declared address."""
+    probe = probes.get(broker.name)
+    declared = next((str(item.advertised_address) for item in broker.listeners if item.name == name), None)
+    return bool(
+        probe and _is_active(probe, "kafka.service") and probe["listener_addresses"].get(name.upper()) == declared
+    )
 
 
 def _has_listener(broker: Broker, name: str, probes: Mapping[str, Probe], old: int | None) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_values import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-ADDRESSES = ("client_address", "replication_address")
 LISTED = 3  # hosts that a message lists, of more
 
 
@@ -74,9 +74,9 @@ def _incomplete(model: Model, name: str, hosts: Mapping[str, Sequence[str]]) -> 
     if len(texts) > LISTED + 1:
         texts = [*texts[:LISTED], f"and those of {len(texts) - LISTED} more"]
     variables = [
-        variable
-        for variable in ADDRESSES
-        if all(str(model.machines[host].inputs.get(variable)) in names for host, names in hosts.items())
+        f"{network}_address"
+        for network in NETWORKS
+        if all(str(model.machines[host].address(network)) in names for host, names in hosts.items())
     ]
     only_variables = all(len(names) == len(variables) for names in hosts.values())
     kind = CERTIFICATE_NAMES_VARIABLES if variables and only_variables and several else CERTIFICATE_NAMES

@@ -113,6 +113,8 @@ def bootstrap(model: Model) -> Iterator[Problem]:
     yield from _ports(model, advertised)
     hosts = {endpoint.rpartition(":")[0] for endpoint in advertised}
     endpoints = Endpoints(model)
+    ports = {listener.advertised_port for broker in model.brokers for listener in broker.listeners}
+    former = {f"{broker.address('client')}:{port}" for broker in model.brokers for port in ports}
     for machine in model.functional:
         clients: list[tuple[str, Any]] = [("kafka_client", machine.inputs.get("kafka_client"))]
         if model.is_in("kafka", machine):
@@ -123,8 +125,9 @@ def bootstrap(model: Model) -> Iterator[Problem]:
             servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
             if isinstance(settings, Mapping) and not servers and client != "kafka_client":
                 yield _without_servers(machine, variable, settings)
+            moving = client != "kafka_client" and machine.inputs.on("adding_replication_network")
             for entry in map(str.strip, str(servers).split(",") if servers else []):
-                if entry not in advertised:
+                if entry not in (advertised | former if moving else advertised):
                     closed = endpoints.is_closed(entry)
                     warning = not (entry.rpartition(":")[0] in hosts or closed)
                     if client == "kafka_client" and closed:
@@ -148,15 +151,15 @@ def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
 
     Each host computes the ports of all brokers from its own value. `advertised` has "address:port" of all listeners.
     """
-    for name, network, machines in (
-        ("client_port", "client", model.functional),
-        ("replication_port", "replication", list[Machine](model.brokers)),
+    for name, addresses, machines in (
+        ("client_port", {broker.address("client") for broker in model.brokers}, model.functional),
+        ("replication_port", {broker.inner_address for broker in model.brokers}, list[Machine](model.brokers)),
     ):
         hosts_by_port: dict[int, list[str]] = {}
         for machine in machines:
             if (port := machine.inputs.whole(name)) is not None:
                 hosts_by_port.setdefault(port, []).append(machine.name)
-        possible = {f"{broker.address(network)}:{port}" for broker in model.brokers for port in hosts_by_port}
+        possible = {f"{address}:{port}" for address in addresses for port in hosts_by_port}
         unlistened = possible - {*advertised}
         if len(hosts_by_port) < 2 or not any(unlistened & {*_servers(machine)} for machine in machines):
             continue

@@ -252,7 +252,7 @@ def everybody_needed(model: Model) -> Iterator[Problem]:
         for peer in peers(model, machine.name):
             target, port = peer["host"], peer["port"]
             for network in NETWORKS:
-                source = machine.address(network)
+                source = machine.inner_address if network == "replication" else machine.address(network)
                 connects = source and str(model.machines[target].address(network)) == peer["address"]
                 if connects and not lets_in(rules[target], port, str(source), closed[target]):
                     denied.setdefault((target, port), []).append(str(source))

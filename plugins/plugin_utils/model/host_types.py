@@ -44,8 +44,20 @@ class Machine:
         return kind.problem((self.name,), variable, value, warning=warning, **details)
 
     def address(self, network: str) -> Any:
-        """Return the value of <network>_address, the address of the host in a network: "client" or "replication"."""
-        return self.inputs.get(f"{network}_address")
+        """Return the value of <network>_address, the address of the host in a network: "client" or "replication".
+
+        Return None for "replication" if the host has one network: by default replication_address is client_address.
+        """
+        value = self.inputs.get(f"{network}_address")
+        return None if network == "replication" and self._is_client_address(value) else value
+
+    def _is_client_address(self, value: Any) -> bool:
+        return str(value or "") == str(self.inputs.get("client_address") or "")
+
+    @property
+    def inner_address(self) -> Any:
+        """The address for replication and the quorum: that in the replication network, or else client_address."""
+        return self.address("replication") or self.address("client")
 
     def network(self, network: str) -> Any:
         """Return the value of <network>_network, the subnet of a network: "client" or "replication"."""
@@ -53,7 +65,7 @@ class Machine:
 
     @cached_property
     def addresses(self) -> list[Any]:
-        """[client_address, replication_address]: the host's declared addresses in the two networks."""
+        """[client_address, replication_address]; only the first if the host has one network."""
         return [address for network in NETWORKS if (address := self.address(network)) is not None]
 
     @cached_property

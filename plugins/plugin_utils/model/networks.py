@@ -26,6 +26,11 @@ ADDRESS_MISSING = ProblemKind(
     "the host has no address in the {network} network",
     "set it on the host's line in hosts.yml, as 198.51.100.7",
 )
+ADDRESS_MISSING_SECOND = ADDRESS_MISSING.variant(
+    message="the host has no address in the replication network{why}",
+    advice="set it on the host's line in hosts.yml, as 198.51.100.7, or, if the hosts of this datacenter have only one "
+    "network, remove their replication_network and every replication_address",
+)
 ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared twice, as {places}", "set a different address in each")
 ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, as 198.51.100.7")
 ADDRESS_RESERVED = ProblemKind(
@@ -35,15 +40,14 @@ ADDRESS_RESERVED = ProblemKind(
 
 def addresses(model: Model) -> Iterator[Problem]:
     """Yield a problem for each client_address and replication_address that is missing, invalid or declared twice."""
-    cluster = {machine.name for machine in model.cluster}
     for machine in model.functional:
-        for network in NETWORKS if machine.name in cluster else ("client",):
-            if machine.inputs.values.get(f"{network}_address") is None:
-                yield machine.report(ADDRESS_MISSING, f"{network}_address", network=network)
+        if machine.address("client") is None:
+            yield machine.report(ADDRESS_MISSING, "client_address", network="client")
+    yield from _second_network(model)
     declared = []
     for host in model.all_groups["all"]:
         for network in NETWORKS:
-            value = model.machines[host].inputs.values.get(f"{network}_address")
+            value = model.machines[host].address(network)
             if value is not None:
                 if is_address(value):
                     declared.append((str(ip_address(str(value))), f"{host}/{network}_address"))
@@ -51,6 +55,23 @@ def addresses(model: Model) -> Iterator[Problem]:
     for value, places in holders(iter(declared)).items():
         hosts = tuple(dict.fromkeys(place.partition("/")[0] for place in places))
         yield ADDRESS_DUPLICATE.problem(hosts, "", value, places=" and ".join(places))
+
+
+def _second_network(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each ZooKeeper server and broker without an address in a replication network that it has.
+
+    A host has this network if its subnet is declared for the host, or if another ZooKeeper server or broker of its
+    datacenter has an address in it.
+    """
+    having = [machine for machine in model.cluster if machine.address("replication") is not None]
+    for machine in model.cluster:
+        declared, variable = machine.network("replication"), "replication_address"
+        others = [other.name for other in having if other.datacenter == machine.datacenter]
+        if machine in having or machine.address("client") is None or machine.failed(variable):
+            continue
+        if declared is not None or others:
+            why = f" {declared}" if declared is not None else f", but {others[0]} has"
+            yield machine.report(ADDRESS_MISSING_SECOND, variable, why=why)
 
 
 def _address(machine: Machine, network: str, value: Any) -> Iterator[Problem]:
@@ -192,7 +213,8 @@ NETWORK_INVALID = ProblemKind(
 NETWORK_OVERLAP = ProblemKind(
     "NETWORK_OVERLAP",
     "overlaps {other} {other_subnet}: the traffic of the two networks could not be separated",
-    "give each network a subnet of its own",
+    "give each network a subnet of its own, or, if there is only one network, remove replication_network and every "
+    "replication_address",
 )
 
 
@@ -202,6 +224,8 @@ def subnets(model: Model) -> Iterator[Problem]:
     for machine in model.cluster:
         for network in NETWORKS:
             name, value = f"{network}_network", machine.network(network)
+            if value is None and network == "replication" and machine.address(network) is None:
+                continue  # the host has one network
             if value is None:
                 yield machine.report(NETWORK_MISSING, name, network=network)
             elif subnet(value) is None:
@@ -283,5 +307,5 @@ def replication_network(model: Model) -> Iterator[Problem]:
         client, replication = broker.address("client"), broker.address("replication")
         for item in broker.listeners:
             inner = item.name == str(broker.inter_broker)
-            if inner and replication and str(item.address) == str(client) != str(replication):
+            if inner and replication and str(item.address) == str(client):
                 yield broker.report(LISTENER_NETWORK, "kafka_inter_broker_listener", item.name)

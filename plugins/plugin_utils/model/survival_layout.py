@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
@@ -16,24 +19,34 @@ def layout_of(model: Model) -> Layout:
     """
     servers = []
     for server in model.servers:
+        addresses = server.servers.get(server.number, ())
         groups = {number: whole(name) for name, ids in server.groups.items() for number in ids}
         weights = {whole(number): whole(weight) for number, weight in server.weights.items()}
         weight = weights.get(server.number)
         place = (str(server.datacenter), server.rack, None, groups.get(server.number))
-        servers.append(Server(server.name, "zookeeper", *place, 1 if weight is None else weight, server.votes))
+        weight = 1 if weight is None else weight
+        servers.append(
+            Server(server.name, "zookeeper", *place, weight, server.votes, networks=_networks(server, addresses))
+        )
     for broker in sorted(model.brokers, key=lambda broker: broker.number or 0):
         racks = (broker.rack, broker.kafka_rack)
         connected = connected_servers(model, broker)
+        inner = _networks(broker, [item.address for item in broker.listeners if item.name == str(broker.inter_broker)])
         some = connected if 0 < len(connected) < len(model.servers) else None
-        servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, connects_to=some))
+        servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, connects_to=some, networks=inner))
     first = model.brokers[0] if model.brokers else None
-    ensemble = [*model.servers[0].servers.values()] if model.servers else []
     return Layout(
         tuple(servers),
         (first.replication_factor or 1) if first else 1,
         (first.inputs.whole("kafka_min_insync_replicas") or 1) if first else 1,
-        bool(ensemble) and all(len(addresses) > 1 for addresses in ensemble),
     )
+
+
+def _networks(machine: Machine, addresses: Iterable[Any]) -> frozenset[str]:
+    """Return the networks of a host in which `addresses` are; both for a wildcard or another address."""
+    by_address = {str(machine.address(network)): network for network in NETWORKS}
+    found = frozenset(by_address.get(str(address), "") for address in addresses)
+    return frozenset(NETWORKS) if "" in found or not found else found
 
 
 def connected_servers(model: Model, broker: Broker) -> frozenset[str]:

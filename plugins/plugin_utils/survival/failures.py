@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice import NOBODY, REPAIR, advice
-from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import CLIENT, REPLICATION, Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
 RECONNECT = "operator: bring back a ZooKeeper server of the brokers' zookeeper.connect"
+ONLY_NETWORK = "the only network (single point of failure)"
 FUNCTIONS = ("zookeeper", "kafka", "both")
 
 
@@ -78,7 +79,7 @@ def survival(layout: Layout) -> list[Row]:
             outcome.of(f"{datacenter} cut off from the rest", "cut", members)
             for datacenter, members in datacenters.items()
         ]
-    rows += _networks(layout)
+    rows += outcome.networks()
     rows += [
         outcome.of(
             f"{first} + {second}",
@@ -123,6 +124,24 @@ class _Outcome:
             action = RECONNECT
         return Row(failure, kind, lost, has_quorum, writable, zero_loss, action, shape)
 
+    def networks(self) -> Iterator[Row]:
+        """Yield the Row for losing each network on all hosts; a cluster with one network has one Row.
+
+        Clients reach brokers over the client network. Over the network of the listener between brokers followers fetch,
+        and leaders ask the controller to shrink an ISR. Without that network, even with a min ISR of 1, only partitions
+        led by the controller accept writes.
+        """
+        if self.layout.one_network:
+            yield Row(ONLY_NETWORK, "network", frozenset(), False, False, True, REPAIR)
+            return
+        for network in (CLIENT, REPLICATION):
+            unreached = frozenset(server.name for server in self.layout.voters if server.networks == {network})
+            serves, _ = self._quorum(unreached)
+            inner = any(network in server.networks for server in self.layout.brokers)
+            writable = network != CLIENT and (self.layout.replication_factor == 1 or not inner) and serves
+            action = NOBODY if serves and writable else REPAIR
+            yield Row(f"{network} network", "network", frozenset(), serves, writable, True, action)
+
     def _without_session(self, lost: frozenset[str]) -> frozenset[str]:
         """Return the brokers that can reach no remaining ZooKeeper server; the cluster continues without these."""
         return frozenset(
@@ -144,28 +163,6 @@ class _Outcome:
         if lost not in self.quorums:
             self.quorums[lost] = quorum(self.layout, self.voter_names - lost), not quorum(self.layout, lost)
         return self.quorums[lost]
-
-
-def _networks(layout: Layout) -> Iterator[Row]:
-    """Yield the Row for losing the client network, and for losing the replication network, on all hosts.
-
-    Clients reach brokers over the client network. Over the replication network followers fetch, and leaders ask the
-    controller to shrink an ISR. Without that network, even with a min ISR of 1, only partitions led by the controller
-    accept writes.
-    """
-    for network, serves, writable in (
-        ("client", True, False),
-        ("replication", layout.quorum_on_both_networks, layout.replication_factor == 1),
-    ):
-        yield Row(
-            f"{network} network",
-            "network",
-            frozenset(),
-            serves,
-            writable,
-            True,
-            NOBODY if serves and writable else REPAIR,
-        )
 
 
 def _datacenters(layout: Layout) -> dict[str, frozenset[str]]:

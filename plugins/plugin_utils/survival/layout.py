@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CLIENT, REPLICATION = "client", "replication"
+BOTH = frozenset((CLIENT, REPLICATION))
+
 
 @dataclass(frozen=True)
 class Server:
@@ -24,6 +27,12 @@ class Server:
     """False for an observer."""
     connects_to: frozenset[str] | None = None
     """The ZooKeeper servers in a broker's zookeeper.connect; None: all."""
+    networks: frozenset[str] = BOTH
+    """The networks in which other servers reach this one: `client`, `replication`, or both.
+
+    Of a ZooKeeper server these are the networks of its addresses in the ensemble, of a broker the network of the
+    listener between brokers.
+    """
 
 
 @dataclass(frozen=True)
@@ -33,8 +42,6 @@ class Layout:
     servers: tuple[Server, ...]
     replication_factor: int
     min_insync_replicas: int
-    quorum_on_both_networks: bool
-    """Whether each ZooKeeper server has several addresses, one on each network."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,6 +57,11 @@ class Layout:
     def voters(self) -> tuple[Server, ...]:
         """The ZooKeeper servers that vote (all but the observers)."""
         return tuple(server for server in self.servers if server.function == "zookeeper" and server.voter)
+
+    @property
+    def one_network(self) -> bool:
+        """Whether all servers use only the client network: the cluster has one network."""
+        return bool(self.servers) and all(server.networks == {CLIENT} for server in self.servers)
 
     @property
     def min_isr(self) -> int:
