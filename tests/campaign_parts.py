@@ -149,6 +149,7 @@ def one_network(campaign: Campaign) -> None:
     with campaign.lab("one-network", *prepared(), source="lab_one_network") as inventory:
         campaign.run("pytest", "tests/operations/test_unchanged.py", "tests/infra", "--inventory", inventory)
         campaign.play(inventory, "playbooks/check.yml")
+        campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
 
 
 def orders(campaign: Campaign) -> None:

@@ -55,7 +55,7 @@ ZOOKEEPER_ADDRESS_ADDED = ProblemKind(
     "the running server does not listen there: a restarted server may try only this address of its peers, and not "
     "find them",
     "remove the address, set quorumListenOnAllIPs: true in zookeeper_config of all servers, run zookeeper.yml, and add "
-    "the address then (docs/layouts.md#adding-a-second-network), or run stop.yml -e outage=true before the change",
+    "the address then (docs/layouts.md#adding-a-second-network), or run stop.yml -e outage=true with the old inventory",
 )
 
 
