@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import MAKER, draw
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.svg import Svg, width_of, wrapped
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 
@@ -149,6 +150,7 @@ def test_marks_are_those_of_the_survival_table(tmp_path: Path) -> None:
     # Once in the legend; datacenters; of writes also the networks.
     assert [marks.count(text) for text in ("no quorum", "no writes", "records lost")] == [3, 5, 1]
     single = drawn(site(tmp_path / "site", 3, kafka_replication_factor=1, kafka_min_insync_replicas=1))
+    assert overlaps(single) == []
     marks = [text for text, *_ in texts(single)]
     # Each broker, racks with one, and the datacenter.
     assert marks.count("records lost") == 1 + 3 + 3 + 1, marks
@@ -160,12 +162,18 @@ def test_marks_are_those_of_the_survival_table(tmp_path: Path) -> None:
         ({}, {"clients", "brokers"}),
         ({"firewall_extra_sources": {"admin": ["192.0.2.7"]}}, {"clients, admins", "brokers, admins"}),
         ({"site_firewall_rules": [{"port": 9092, "from": ["192.0.2.9"]}]}, {"clients, 192.0.2.9"}),
+        ({"site_firewall_rules": [{"port": 9092, "from": ["192.0.2.9"], "action": "reject"}]}, {"clients", "brokers"}),
+        ({"base_firewall_rules": [{"port": 9092, "from": ["198.19.1.21"]}]}, {"198.19.1.21", "all hosts"}),
         ({"base_firewall": False}, {"all hosts"}),
     ],
 )
 def test_who_may_connect(extra: dict[str, Any], allowed: set[str], tmp_path: Path) -> None:
     """What the firewall admits, not only what functions declare."""
     assert allowed <= {text for text, *_ in texts(drawn(site(tmp_path / "site", 3), **extra))}
+
+
+def test_a_site_without_hosts() -> None:
+    assert overlaps(draw(model_of({}, {}, {"all": []}, {}, {}, frozenset(), {}), [], "empty")) == []
 
 
 def test_lines() -> None:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import one_topic
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.records import sizes_of, text
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group
@@ -166,6 +166,14 @@ def test_json_has_no_other_keys() -> None:
     answer = {"changed": True, "failed": False, "cluster_id": "x", "warnings": ["w"], "records": [RECORD]}
     found = json.loads(topic_tables.as_json("orders", "find", answer))
     assert found == {"topic": "orders", "do": "find", "changed": True, "records": [RECORD]}
+
+
+def test_replicas_whose_broker_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Metadata("id", 1, {1: ("198.51.100.1", 9093)}, [Partition("orders", 0, 1, (1, 2), (1,))])
+    monkeypatch.setattr(groups, "ends", lambda *_: Ends({("orders", 0): 0}, {("orders", 0): 9}))
+    monkeypatch.setattr(topics, "describe", lambda *_: {"orders": {}})
+    monkeypatch.setattr(records, "sizes", lambda *_: [])
+    assert one_topic.describe({**SAID, "topic": "orders"}, NOBODY, cluster)["partitions"] == [PARTITION]
 
 
 def test_who_reads_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,8 +70,9 @@ def draw(model: Model, rows: Sequence[Row], name: str) -> str:
     y = svg.lines(MARGIN, y, [line for text in facts(model) for line in wrapped(text, INNER)])
     y = _legend(svg, y, rows)
     losses = {row.lost: row for row in rows if row.kind in ("server", "rack", "datacenter", "witness")}
-    for shelf in shelves(places(model, hosts)):
-        width = min(INNER / sum(place.columns for place in shelf), WIDEST)
+    rows_of_places = shelves(places(model, hosts))
+    width = min(INNER / max((sum(place.columns for place in row) for row in rows_of_places), default=1), WIDEST)
+    for shelf in rows_of_places:
         boxes = [_Box(model, place, width, losses) for place in shelf]
         height, x = max(box.height for box in boxes), float(MARGIN)
         for box in boxes:
@@ -193,9 +194,9 @@ def _place(name: str | None, racks: Mapping[str | None, Sequence[str]], most: in
 
 def shelves(found: Sequence[Place]) -> list[list[Place]]:
     """Return the datacenters in rows: as many side by side as have room."""
-    rows: list[list[Place]] = [[]]
+    rows: list[list[Place]] = []
     for place in found:
-        if rows[-1] and sum(one.columns for one in (*rows[-1], place)) > COLUMNS:
+        if not rows or sum(one.columns for one in (*rows[-1], place)) > COLUMNS:
             rows.append([])
         rows[-1].append(place)
     return rows
