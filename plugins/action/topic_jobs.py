@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -17,11 +18,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Print the jobs of the inventory that read the topic of the option `topic`, and return them."""
+        """Print the jobs of the inventory that read the topic of the option `topic`, and return them.
+
+        The option `form` is text, or json for one line of JSON.
+        """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         topic = str(self._task.args["topic"])
         model = Reader(task_vars["hostvars"], task_vars["groups"], self._loader).read()
         jobs, unknown = readers(model, topic)
-        Display().display("\n".join(report(topic, jobs, unknown)))
+        if self._task.args.get("form") == "json":
+            Display().display(json.dumps({"topic": topic, "do": "readers", "jobs": jobs, "unknown": unknown}))
+        else:
+            Display().display("\n".join(report(topic, jobs, unknown)))
         return {"changed": False, "jobs": jobs, "unknown": unknown}

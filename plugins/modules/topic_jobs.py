@@ -14,6 +14,13 @@ description:
   - Runs on the control node and changes nothing; use C(run_once). No connection is needed.
 options:
   topic: {type: str, required: true, description: Name of the topic.}
+  form:
+    description:
+      - V(text) prints lines for people.
+      - V(json) prints one line with the keys C(topic), C(do) (V(readers)), C(jobs) and C(unknown).
+    type: str
+    default: text
+    choices: [text, json]
 attributes:
   check_mode: {description: The same as without check mode., support: full}
   diff_mode: {description: Returns no diff., support: none}

@@ -47,7 +47,8 @@ def test_what_is_deleted_is_shown_before(output: str, tmp_path: Path) -> None:
     assert (code, asked) == (0, ["recreate", "recreate"]), text
     if output == "json":
         found = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        assert [one["do"] for one in found] == ["declaration", "recreate"]
+        assert [one["do"] for one in found] == ["declaration", "readers", "recreate"]
+        assert "job" not in "".join(line for line in text.splitlines() if not line.startswith(("{", "TASK", "PLAY")))
         assert found[0]["declaration"] == DECLARED
     else:
         before, after = (

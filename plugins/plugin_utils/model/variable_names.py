@@ -64,7 +64,7 @@ BESIDES = {
     "site_truststores": "pki_truststores",
 }
 # Arguments of playbooks (-e) that are almost a known name.
-OF_PLAYBOOKS = {"replication_factor"}
+OF_PLAYBOOKS = {"drain", "replication_factor"}
 
 
 VARIABLE_UNKNOWN = ProblemKind(
