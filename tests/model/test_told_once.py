@@ -168,6 +168,12 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "PRINCIPAL_RULE group kafka/kafka_listeners[REPLICATION].principal_mapping_rules = RULE:^CN=[^,]+,OU=brokers,"
          "O=lab$/kafka-broker/ RULE:^CN=([^,]+),OU=admins,O=lab$/$1/: several rules without commas between them: Kafka "
          "would not start, or would ignore all but the last; write one entry of the list for each rule"),
+        (kafka(kafka_super_users="User:CN=b,OU=x, User:kafka-broker User:admin"),
+         "INPUT_NOT_A_LIST group kafka/kafka_super_users = User:CN=b,OU=x, User:kafka-broker User:admin: text instead "
+         "of a list; write it as ['User:CN=b,OU=x', 'User:kafka-broker', 'User:admin']"),
+        (kafka(kafka_class_path="/opt/a/*:/opt/b/*"),
+         "INPUT_NOT_A_LIST group kafka/kafka_class_path = /opt/a/*:/opt/b/*: text instead of a list; write it as "
+         "[/opt/a/*, /opt/b/*]"),
         (kafka(kafka_java_options="-Xss1m -Da=b,c"),
          "INPUT_NOT_A_LIST group kafka/kafka_java_options = -Xss1m -Da=b,c: text instead of a list; write it as "
          "[-Xss1m, '-Da=b,c']"),

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import PRINCIPALS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -216,7 +217,7 @@ def acls(model: Model) -> Iterator[Problem]:
     }
     for acl in model.cluster_entries("kafka_acls"):
         principal, absent = str(acl.get("principal")), acl.get("state") == "absent"
-        if re.search(r"[;,]\s*user:", principal, re.IGNORECASE):
+        if sum(part.lower().startswith("user:") for part in PRINCIPALS.split(principal.strip())) > 1:
             yield ACL_PRINCIPAL_SEVERAL.problem(hosts, _variable(acl), principal)
         elif not principal.startswith("User:") or principal == "User:":
             prefix = re.match(r"\s*[A-Za-z]+\s*:", principal)  # as user:a and Group:a

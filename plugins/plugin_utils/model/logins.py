@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.entry_checks import has_unusable_characters
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import PRINCIPALS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import is_well_known
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
@@ -149,8 +150,8 @@ def _malformed(name: str, other_types: bool) -> tuple[ProblemKind, dict[str, Any
     kind, colon, user = (part.strip() for part in name.partition(":"))
     if not name.strip() or (kind.lower() == "user" and not user):
         return SUPER_USER_INVALID_EMPTY, {}
-    if ";" in name:
-        entries = [f"'{part.strip()}'" for part in name.split(";") if part.strip()]
+    if len(parts := PRINCIPALS.split(name.strip())) > 1:
+        entries = [f"'{part}'" for part in parts if part]
         return SUPER_USER_INVALID_TWO, {"entries": f"[{', '.join(entries)}]"}
     if name == "User:ANONYMOUS":
         return SUPER_USER_EVERYBODY_ANONYMOUS, {}

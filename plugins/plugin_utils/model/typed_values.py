@@ -15,6 +15,10 @@ ARTICLES = {"int": "a whole number", "bool": "true or false", "str": "text"}
 KINDS = {bool: "true or false", str: "text", dict: "a mapping", list: "a list", tuple: "a list"}
 
 
+# Separators of principals; a name may contain commas, as the subject of a certificate.
+PRINCIPALS = re.compile(r"\s*;\s*|[,\s]\s*(?=user:)", re.IGNORECASE)
+
+
 class Fault(NamedTuple):
     """A value that does not have its declared type, and the message about it."""
 
@@ -90,8 +94,10 @@ def meant_items(text: str) -> list[str]:
         items = re.split(r"[,\s]\s*(?=RULE:|DEFAULT)", text)
     elif text.startswith("-"):  # options of a command
         items = re.split(r"\s+(?=-)", text)
-    elif ";" in text:
-        items = text.split(";")
+    elif text.startswith("/"):  # paths, as of a class path
+        items = re.split(r"[,;:]\s*(?=/)", text)
+    elif ";" in text or text.startswith("User:"):
+        items = PRINCIPALS.split(text)
     else:
         items = [text] if "=" in text else text.split(",")  # a subject of a certificate contains commas
     return [item.strip() for item in items if item.strip()]
