@@ -156,6 +156,15 @@ def test_marks_are_those_of_the_survival_table(tmp_path: Path) -> None:
     assert marks.count("records lost") == 1 + 3 + 3 + 1, marks
 
 
+def test_a_site_with_one_network() -> None:
+    """Its failure is marked; nothing is drawn or named of a second network."""
+    svg = drawn(ROOT / "inventories" / "lab_one_network")
+    said = [text for text, *_ in texts(svg)]
+    assert overlaps(svg) == [] and "the only network" in said and "network 198.18.7.0/24" in said
+    assert not any("replication network" in text for text in said)
+    assert said[said.index("the only network") + 1 :][:3] == ["if it fails:", "no quorum", "no writes"]
+
+
 @pytest.mark.parametrize(
     ("extra", "allowed"),
     [

@@ -68,7 +68,7 @@ def draw(model: Model, rows: Sequence[Row], name: str) -> str:
     svg = Svg(WIDTH, title, "Hosts, networks, services and ports, and what each failure stops.", MAKER)
     y = svg.lines(MARGIN, 34, wrapped(title, INNER, 20, bold=True), size=20, bold=True)
     y = svg.lines(MARGIN, y, [line for text in facts(model) for line in wrapped(text, INNER)])
-    y = _legend(svg, y, rows)
+    y = _legend(svg, y, model, rows)
     losses = {row.lost: row for row in rows if row.kind in ("server", "rack", "datacenter", "witness")}
     rows_of_places = shelves(places(model, hosts))
     width = min(INNER / max((sum(place.columns for place in row) for row in rows_of_places), default=1), WIDEST)
@@ -104,14 +104,20 @@ def _numbers(ids: Sequence[int | None]) -> str:
     return ", ".join(map(str, ids))
 
 
-def _legend(svg: Svg, y: float, rows: Sequence[Row]) -> float:
+def used_networks(model: Model) -> list[str]:
+    """Return the networks in which hosts have an address."""
+    return [name for name in NETWORKS if any(one.address(name) is not None for one in model.machines.values())]
+
+
+def _legend(svg: Svg, y: float, model: Model, rows: Sequence[Row]) -> float:
     """Draw the lines of the networks and the meaning of marks; return the y below."""
-    networks = {row.failure: row for row in rows if row.kind == "network"}
-    for network, (_, dashes) in BUSES.items():
+    failures, networks = [row for row in rows if row.kind == "network"], used_networks(model)
+    for network in networks:
+        dashes, only = BUSES[network][1], len(networks) == 1
         svg.line((MARGIN, y - 4), (MARGIN + 60, y - 4), weight=2, dashes=dashes)
         svg.dot(MARGIN + 60, y - 4, filled=network == "client")
-        svg.text(MARGIN + 72, y, f"{network} network")
-        if row := networks.get(f"{network} network"):
+        svg.text(MARGIN + 72, y, "the only network" if only else f"{network} network")
+        if row := next((row for row in failures if only or row.failure == f"{network} network"), None):
             svg.text(MARGIN + 220, y, "if it fails:")
             svg.marks(MARGIN + 300, y, marks_of(row))
             if not marks_of(row):
@@ -228,7 +234,8 @@ class _Box:
         machines = [self.model.machines[host] for host in sorted(self.place.hosts)]
         named = [machine for machine in machines if machine.address(network) is not None]
         subnets = dict.fromkeys(str(machine.network(network)) for machine in named if machine.network(network))
-        text = f"{network} network {', '.join(subnets)}".strip()
+        kind = "" if len(used_networks(self.model)) == 1 else f"{network} "
+        text = f"{kind}network {', '.join(subnets)}".strip()
         return wrapped(text, self.width - 5 * PAD) if named else []
 
     @property
