@@ -23,7 +23,8 @@ PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
 .PHONY: alone survival campaign campaign-status landed quick
-.PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs docs-site definitions lock python
+.PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs
+.PHONY: docs docs-site changelog site-tools definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,14 +113,20 @@ docs: ## write the generated pages, tables and drawings anew: roles, errors, lay
 
 SITE_VENV = .build/venv-docs
 SITE_LOCK = packaging/docs_site/requirements.txt
-docs-site: python ## the site of all pages and plugins, with search, in .build/docs-site
-	@cmp -s $(SITE_LOCK) $(SITE_VENV)/.lock || { $(PYTHON) -m venv --clear $(SITE_VENV) && \
-	  $(SITE_VENV)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(SITE_LOCK) && \
-	  cp $(SITE_LOCK) $(SITE_VENV)/.lock; }
+docs-site: site-tools ## the site of all pages and plugins, with search, in .build/docs-site
 	@PYTHONPATH=packaging NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict \
 	  --config-file packaging/docs_site/mkdocs.yml
 	@echo "$(CURDIR)/.build/docs-site/index.html: written; the search needs a web server: \
 	python3 -m http.server --directory .build/docs-site"
+
+changelog: site-tools ## add changelogs/fragments to the version in galaxy.yml, and write CHANGELOG.md
+	@PATH=$(CURDIR)/$(SITE_VENV)/bin:$$PATH; antsibull-changelog lint && \
+	  antsibull-changelog release --update-existing
+
+site-tools: python
+	@cmp -s $(SITE_LOCK) $(SITE_VENV)/.lock || { $(PYTHON) -m venv --clear $(SITE_VENV) && \
+	  $(SITE_VENV)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(SITE_LOCK) && \
+	  cp $(SITE_LOCK) $(SITE_VENV)/.lock; }
 
 definitions: ## write plugins/definitions anew from the jars of the archives
 	@python packaging/definitions.py

@@ -85,6 +85,7 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
         "README.md",
         "SECURITY.md",
         "SUPPORT.md",
+        "changelogs",
         "docs",
         "examples",
         "execution-environment.yml",

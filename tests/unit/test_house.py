@@ -9,7 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH, LINES, FUNCTION = 120, 500, 60
-# Files that people write; ruff checks the lines of Python.
+# Files that people write; ruff checks the lines of Python. antsibull-changelog writes the others.
+GENERATED = ("CHANGELOG.md", "changelogs/changelog.yaml")
 WRITTEN = ("*.yml", "*.yaml", "*.md", "*.sh", "*.j2", "*.cfg", "*.toml", "*Makefile")
 CLOCKS = "promises|rotation.load"
 
@@ -19,7 +20,8 @@ def texts(*kinds: str) -> Iterator[tuple[str, str]]:
     listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
     for name in listed:
         path = ROOT / name
-        if any(fnmatch(name, kind) for kind in kinds) and path.is_file() and not path.is_symlink():
+        written = name not in GENERATED and path.is_file() and not path.is_symlink()
+        if written and any(fnmatch(name, kind) for kind in kinds):
             yield name, path.read_text(encoding="utf-8")
 
 

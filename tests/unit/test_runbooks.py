@@ -87,6 +87,9 @@ def printed() -> str:
     found["problems"] = State({1: {}, 3: {}}, 1, []).problems([1, 2, 3])
     answers["dc1-kafka2"]["units"]["kafka.service"] = "failed"
     look(hosts, answers, found)
+    last = "java.io.IOException: No space left on device"
+    answers["dc1-kafka2"]["failing"] = {"kafka.service": {"starts": 12, "seconds": 180, "line": last}}
+    look(hosts, answers, found)
     del answers["dc1-kafka2"], answers["dc1-zk2"]
     look(hosts, answers, found)
 
