@@ -16,11 +16,12 @@ from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.filter.host import guarded
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import is_well_known
 from model.mistakes import MISTAKES
 from model.mistakes.base import LAB, VAULT, spoil
 from model.mistakes.security import BROKER
 from model.preflight import encrypt, preflight
-from model.said import check
+from model.said import ROOT, check
 
 
 def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
@@ -113,6 +114,16 @@ def test_texts_that_are_encrypted_alone_are_texts(tmp_path: Path) -> None:
     done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
     assert done.returncode == 0, done.stdout
     assert not re.findall("VAULT_NUMBER|NOT_COMPUTED|SECRET_CLEAR", done.stdout), done.stdout
+
+
+def test_what_pages_print_in_place_of_a_secret_is_no_secret() -> None:
+    """Such as `pki_passphrase: "..."` in inventories/README.md: copied as it is, preflight rejects it."""
+    shown = re.compile(r"(?:password|passphrase|secret)s?[\"']?\s*[:=]\s*([\"'])([^\"'{}]+)\1|sasl\.password=()(\S+)")
+    places = ("*.md", "docs/**/*.md", "inventories/**/*.md", "roles/*/*.md", "spark_jobs/*.md", "plugins/filter/*.yml")
+    pages = [page for place in places for page in ROOT.glob(place)]
+    found = {match[2] or match[4] for page in pages for match in shown.finditer(page.read_text())}
+    assert found >= {"...", "********"}
+    assert [text for text in found if not is_well_known(text)] == []
 
 
 def test_secrets_of_the_vault_among_other_words(tmp_path: Path) -> None:
