@@ -113,8 +113,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
     yield from _ports(model, advertised)
     hosts = {endpoint.rpartition(":")[0] for endpoint in advertised}
     endpoints = Endpoints(model)
-    ports = {listener.advertised_port for broker in model.brokers for listener in broker.listeners}
-    former = {f"{broker.address('client')}:{port}" for broker in model.brokers for port in ports}
+    former = {f"{one.address('client')}:{item.advertised_port}" for one in model.brokers for item in one.listeners}
     for machine in model.functional:
         clients: list[tuple[str, Any]] = [("kafka_client", machine.inputs.get("kafka_client"))]
         if model.is_in("kafka", machine):
@@ -152,8 +151,8 @@ def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
     Each host computes the ports of all brokers from its own value. `advertised` has "address:port" of all listeners.
     """
     for name, addresses, machines in (
-        ("client_port", {broker.address("client") for broker in model.brokers}, model.functional),
-        ("replication_port", {broker.inner_address for broker in model.brokers}, list[Machine](model.brokers)),
+        ("client_port", [broker.address("client") for broker in model.brokers], model.functional),
+        ("replication_port", [broker.inner_address for broker in model.brokers], list[Machine](model.brokers)),
     ):
         hosts_by_port: dict[int, list[str]] = {}
         for machine in machines:
