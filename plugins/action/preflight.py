@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.library_folders import library_folders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
@@ -106,14 +107,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
-    """Return the options `peers` and `java` for the module host_probe, each as {host: value}.
+    """Return the options `peers`, `java` and `exec_paths` for the module host_probe, each as {host: value}.
 
     `peers` are the addresses that the host must reach; `java` are the paths of the java commands that its functions
-    use.
+    use; `exec_paths` are the folders from which its JVMs load libraries, and those that messages advise instead.
     """
     return {
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},
+        "exec_paths": {
+            host: sorted(
+                {path for use in library_folders(model, model.machines[host]) for path in (use.path, use.home)}
+            )
+            for host in hosts
+        },
     }
 
 

@@ -53,6 +53,14 @@ def service_directory(path: str, user: str, mount: bool = False) -> dict[str, An
     return {**directory, "mount": True} if mount else directory
 
 
+def unit_option(option: Any) -> str:
+    """Return an option of a program as the command of a systemd unit contains it.
+
+    systemd replaces %p and other specifiers, and writes a single % for %% (systemd.unit(5)).
+    """
+    return str(option).replace("%", "%%")
+
+
 def mount_unit(path: str) -> str:
     """Return the name of systemd's unit for a mount point, as `systemd-escape --path --suffix=mount` prints it."""
     words = "/".join(word for word in path.split("/") if word)
@@ -166,4 +174,5 @@ class FilterModule:
             "guarded": guarded,
             "mount_unit": mount_unit,
             "role_input": role_input,
+            "unit_option": unit_option,
         }

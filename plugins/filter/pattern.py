@@ -10,6 +10,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import devices_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import without_functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
@@ -223,11 +224,13 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
     """
     if not hostvars:
         return NO_HOSTS
-    ids = {str(hostvars[host].get("kafka_broker_id")): host for host in hosts}
-    if str(broker).strip() not in ids:
+    ids = {whole(hostvars[host].get("kafka_broker_id")): host for host in hosts}
+    if whole(broker) not in ids:
         wrong = f"the inventory has no broker {broker}" if str(broker).strip() else "no broker is set"
-        raise AnsibleFilterError(f"{wrong}; use one of {', '.join(sorted(ids))}, as -e broker={next(iter(ids), 3)}")
-    return ids[str(broker).strip()]
+        numbers = sorted(number for number in ids if number is not None)
+        valid = ", ".join(map(str, numbers))
+        raise AnsibleFilterError(f"{wrong}; use one of {valid}, as -e broker={next(iter(numbers), 3)}")
+    return ids[whole(broker)]
 
 
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:

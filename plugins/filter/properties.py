@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.live_settings import live_settings, start_settings
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import written
 
 
 def properties(settings: Mapping[str, Any]) -> list[str]:
     """Return the sorted lines `key=value` of a Java properties file; settings with the value None are skipped.
 
-    Lists are joined by commas. Backslashes, leading blanks, line ends and non-ASCII letters are escaped, so that Java
-    reads each value as given.
+    Lists are joined by commas. Blanks at the ends of a value are removed, but not those of a secret. Backslashes,
+    leading blanks, line ends and non-ASCII letters are escaped, so that Java reads each value as given.
     """
-    return [line(str(key), property_value(value)) for key, value in sorted(settings.items()) if value is not None]
-
-
-def property_value(value: Any) -> str:
-    """Return a value as text for a properties file: booleans as `true` or `false`, lists joined by commas."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ",".join(property_value(item) for item in value)
-    return str(value)
+    return [line(str(key), written(str(key), value)) for key, value in sorted(settings.items()) if value is not None]
 
 
 class FilterModule:

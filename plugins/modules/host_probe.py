@@ -29,6 +29,7 @@ options:
     default: []
   zookeeper_data_dir: {type: str, description: Data directory of the ZooKeeper server. Its myid and zoo.cfg are read.}
   java_executables: {type: list, elements: str, default: [], description: Paths of the java that the units run.}
+  exec_paths: {type: list, elements: str, default: [], description: Folders from which services load libraries.}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers:
     description: >-
@@ -97,10 +98,16 @@ probe:
       sample: {nr_open: 1048576, nofile: 524288, capabilities: 2199023255551}
     mounts:
       description: >-
-        By path, C(mounted); if it exists, C(size) and C(free) in bytes, C(device), C(inode), C(type), and C(names) of
+        By path, C(mounted); C(link), the mount point to which the path is a link; if it exists, C(size) and C(free)
+        in bytes, C(device), C(inode), C(type), and C(names) of
         its entries; C(error) if the file system returns errors or is read-only.
       type: dict
       sample: {/data/kafka1: {mounted: true, size: 107374182400, free: 53687091200, device: 2065, inode: 2, type: ext4}}
+    noexec:
+      description: Those of O(exec_paths) whose file system is mounted with noexec.
+      type: list
+      elements: str
+      sample: [/tmp]
     serves:
       description: Log directories in which the running broker holds its lock.
       type: list

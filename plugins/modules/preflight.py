@@ -92,6 +92,7 @@ EXAMPLES = """
   millrace.kafka.host_probe:
     peers: "{{ preflight_model.peers[inventory_hostname] }}"
     java_executables: "{{ preflight_model.java[inventory_hostname] }}"
+    exec_paths: "{{ preflight_model.exec_paths[inventory_hostname] }}"
   register: preflight_probe
 
 - name: Check the hosts
@@ -126,4 +127,11 @@ java:
   type: dict
   returned: success, without O(register)
   sample: {dc1-kafka1: [/usr/lib/jvm/java-17-openjdk-amd64/bin/java]}
+exec_paths:
+  description: >-
+    By host of the play, the folders from which its JVMs load libraries, for the option C(exec_paths) of
+    M(millrace.kafka.host_probe).
+  type: dict
+  returned: success, without O(register)
+  sample: {dc1-kafka1: [/tmp, /var/lib/kafka]}
 """

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
+
 Spec = Mapping[str, Any]
 
 # Bits of Java's types.
@@ -16,10 +18,18 @@ OF_BROKERS, OF_CLIENTS = "group.coordinator.rebalance.protocols", "group.protoco
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text in a .properties file: lists joined with commas, booleans as true or false."""
+    """Return a value as text in a .properties file: lists joined with commas, booleans as true or false.
+
+    Blanks at the ends are removed: Kafka keeps those of texts, and would not know "zstd ".
+    """
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(text_of(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def written(name: str, value: Any) -> str:
+    """Return the text of a property's value in a .properties file. A password keeps blanks at its ends."""
+    return value if isinstance(value, str) and is_secret(name, value) else text_of(value)
 
 
 def span(spec: Spec) -> str:

@@ -184,6 +184,12 @@ PROBES: tuple[Probe, ...] = (
         "JAVA_VERSION", f"{KAFKA}/java_executable", "install Java 17 or 21", answer(java={"/usr/bin/java": "11.0.22"})
     ),
     Probe(
+        "TMP_NOEXEC",
+        f"{KAFKA}/kafka_java_options",
+        "add -Djava.io.tmpdir=/var/lib/kafka to kafka_java_options",
+        answer(noexec=["/tmp"]),
+    ),
+    Probe(
         "JAVA_ABSENT",
         f"{KAFKA}/kafka_java_executable",
         "set the path of another java",

@@ -7,6 +7,7 @@ import pytest
 
 from model.mistakes.base import LAB, spoil
 from model.said import check
+from model.test_reached import PARTNERS
 
 PROTOCOL = "inter.broker.protocol.version"
 TEXT = ": YAML reads this text as a number, and the text would become "
@@ -53,6 +54,29 @@ def test_numbers(written: str, said: str, tmp_path: Path) -> None:
     lines = [line for line in check(folder)[1] if line.startswith("NUMBER_OTHER")]
     assert len(lines) == bool(said), lines
     assert all(line.startswith(f"NUMBER_OTHER group kafka/{said}") for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("host", "variable", "value", "number"),
+    [
+        ("dc1-kafka1", "kafka_broker_id", "{{ '0' ~ inventory_hostname[-1:] }}", "1"),
+        ("dc1-kafka1", "kafka_broker_id", "1 ", "1"),
+        ("dc1-kafka1", "kafka_broker_id", "+1", "1"),
+        ("dc1-kafka1", "kafka_broker_id", "{{ inventory_hostname[-1:] }}", ""),
+        ("dc1-zk1", "zookeeper_id", "01", "1"),
+        ("kafka", "kafka_limit_nofile", "0100000", "100000"),
+        ("kafka", "site_listeners", [{**PARTNERS, "port": "09095"}], "9095"),
+        ("zookeeper", "zookeeper_observers", ["03"], "3"),
+    ],
+)
+def test_a_number_as_text_is_written_as_numbers_are(
+    host: str, variable: str, value: object, number: str, tmp_path: Path
+) -> None:
+    """Runs compare ids as texts too: 01 of a host would not be the 1 of its disk."""
+    folder = spoil(tmp_path / "inventory", replace(LAB, variables={host: {variable: value}}))
+    lines = [line for line in check(folder)[1] if line.startswith("INPUT_REFUSED")]
+    assert len(lines) == bool(number), lines
+    assert all(f"; write {number}; if a template computes it, add the filter int" in line for line in lines), lines
 
 
 @pytest.mark.parametrize(

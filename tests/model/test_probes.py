@@ -4,6 +4,7 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from generate_errors import written
@@ -15,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import lin
 from model.probes import (
     DATABASE,
     KAFKA,
+    LOG,
     PROBES,
     ZOOKEEPER,
     Probe,
@@ -22,6 +24,7 @@ from model.probes import (
     archive,
     lab,
     model,
+    mount,
     of_release,
     peer,
     probed,
@@ -54,6 +57,55 @@ def test_data_of_another_version(release: str, said: str, names: list[str], refu
     probe = Probe("", "", "", of_release(release, names), DATABASE, declared, inventory="lab_orders")
     codes = [problem.code for problem in check_hosts(model(probe), probed(probe))]
     assert codes == ["DATABASE_DATA_VERSION"] * refused
+
+
+OF_JOBS = "spark_job_unit_overrides"
+OWN = {"Service": {"Environment": ["A=1", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/var/lib/spark-job"]}}
+
+
+@pytest.mark.parametrize(
+    ("host", "declared", "noexec", "place", "advice", "warning"),
+    [
+        ("dc1-kafka1", {"kafka_java_options": ["-Djava.io.tmpdir=/var/lib/kafka"]}, ["/tmp"], "", "", False),
+        ("dc1-kafka1", {"kafka_unit_overrides": {"Service": {"ExecPaths": "/tmp"}}}, ["/tmp"], "", "", False),
+        ("dc1-kafka1", {"kafka_unit_overrides": {"Service": {"TemporaryFileSystem": "/tmp:mode=1777"}}}, ["/tmp"], "",
+         "", False),
+        ("dc1-kafka1", {}, ["/tmp", "/var/lib/kafka"], "kafka_java_options", "mount /tmp without noexec", False),
+        ("dc1-kafka1", {"kafka_java_options": ["-Djava.io.tmpdir=/srv/x"]}, ["/srv/x"], "kafka_java_options",
+         "write -Djava.io.tmpdir=/var/lib/kafka there, or mount /srv/x without noexec", False),
+        ("dc1-spark1", {}, ["/tmp"], OF_JOBS, "set spark_job_unit_overrides: {Service: {Environment: "
+         "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/var/lib/spark-job}}, or mount /tmp without noexec", True),
+        ("dc1-spark1", {OF_JOBS: OWN}, ["/tmp"], "", "", False),
+        ("dc1-zk1", {}, ["/tmp"], "", "", False),
+    ],
+)  # fmt: skip
+def test_folders_from_which_java_loads_libraries(
+    host: str, declared: dict[str, Any], noexec: list[str], place: str, advice: str, warning: bool
+) -> None:
+    """/tmp, unless an option or the unit names another one; what is advised is not refused."""
+    probe = Probe("", "", "", answer(noexec=noexec), host, declared)
+    found = check_hosts(model(probe), probed(probe))
+    wanted = [("TMP_NOEXEC", place, advice, warning)] if place else []
+    assert [(one.code, one.variable, one.advice, one.warning) for one in found] == wanted
+
+
+@pytest.mark.parametrize(("host", "path"), [("dc1-kafka1", "/data/kafka1"), ("dc1-zk1", LOG)])
+def test_a_link_is_named_with_its_target(host: str, path: str) -> None:
+    """The unit may write below the declared path only."""
+    probe = Probe("", "", "", mount(path, mounted=False, link="/mnt/one"), host)
+    (found,) = check_hosts(model(probe), probed(probe))
+    assert (found.code, found.value) == ("NOT_MOUNTED", path)
+    assert found.message.startswith("a link to /mnt/one, where") and found.advice.startswith("write /mnt/one in ")
+
+
+@pytest.mark.parametrize("number", ["1", "01", "1 "])
+def test_ids_are_compared_as_numbers(number: str) -> None:
+    """As an earlier run wrote them."""
+    meta = {"/data/kafka1": {"cluster.id": "x", "broker.id": number}}
+    for host, change in (("dc1-kafka1", answer(meta_properties=meta)), ("dc1-zk1", answer(myid=number))):
+        probe = Probe("", "", "", change, host)
+        found = check_hosts(model(probe), probed(probe))
+        assert [one.code for one in found if one.code.endswith("ID_CHANGED")] == []
 
 
 def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:

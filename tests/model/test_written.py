@@ -15,6 +15,7 @@ EXTERNAL = {"name": "EXTERNAL", "address": "{{ client_address }}", "port": 9095,
 
 OF_VAULT = "-Ddsn={{ vault.pki_passphrase }}"  # its name does not tell
 DEBUGGER = "JAVA_TOOL_OPTIONS=-agentlib:jdwp=server=y"
+STORE = {"path": "/etc/kafka/tls/own-ca.pem", "authorities": ["infra"], "group": "kafka"}
 CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
 
 
@@ -42,6 +43,15 @@ def reported(rows: Sequence[Row], folder: Path) -> None:
             ({"kafka": {"kafka_class_path": ["plugins/quota.jar"]}}, "PATH_RELATIVE"),
             ({"kafka": {"kafka_class_path": ["/opt/a.jar:/opt/b.jar"]}}, "PATH_SIGNS"),
             ({"zookeeper": {"zookeeper_class_path": ["/home/ops/*"]}}, "PATH_SYSTEM"),
+            ({"kafka": {"kafka_gc_log_dir": "/var/log/my kafka"}}, "PATH_SIGNS"),
+            ({"zookeeper": {"zookeeper_gc_log_dir": "/var/log/zookeeper-%H"}}, "PATH_SIGNS"),
+            ({"kafka": {"site_listeners": [{**EXTERNAL, "keystore": "/etc/kafka/k b.pem"}]}}, "PATH_SIGNS"),
+            ({"zookeeper": {"zookeeper_data_dir": "/data/zö"}}, "PATH_SIGNS"),
+            ({"all": {"pki_directory": "~/pki"}}, "PATH_RELATIVE"),
+            ({"all": {"pki_directory": "pki"}}, "PATH_RELATIVE"),
+            ({"all": {"pki_requests_directory": "requests"}}, "PATH_RELATIVE"),
+            ({"kafka": {"site_certificates": [{**CERTIFICATE, "key": "~/k.pem"}]}}, "PATH_RELATIVE"),
+            ({"kafka": {"site_truststores": [{**STORE, "extra": ["a.pem"]}]}}, "PATH_RELATIVE"),
             ({"zookeeper": {"zookeeper_java_options": ["--class-path=/opt/a.jar"]}}, "OPTION_CLASS_PATH"),
             ({"kafka": {"kafka_gc_options": ["-classpath", "/opt/a.jar"]}}, "OPTION_CLASS_PATH"),
             (

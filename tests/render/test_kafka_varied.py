@@ -53,7 +53,7 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
         "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=",
         *CLASS_DATA,
         "-Da=b",
-        "-Dc=d",
+        "-Dc=%%d",  # systemd would replace %d
         "-cp",
         "/opt/kafka/current/libs/*:/opt/plugins/quota-1.2.jar:/opt/more/*",  # ours first: class data fit those alone
         "kafka.Kafka",

@@ -177,7 +177,7 @@ def test_one_server_differs(rendered: Callable[[str], Hosts]) -> None:
         ("", "WARN"),
     ]  # fmt: skip
     assert command[-5:] == [
-        "-Da=b",
+        "-Da=%%b",  # systemd would replace %b
         "-cp",
         "/etc/zookeeper:/opt/zookeeper/current/lib/*:/opt/plugins/*",
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",

@@ -25,11 +25,11 @@ def test_the_lookup_of_preflight_opens_the_sockets_of_the_run_lock(monkeypatch: 
 def test_the_host_of_a_broker() -> None:
     """By its id as text or number; without such a broker, the message lists the ids."""
     hostvars = {"a": {"kafka_broker_id": 3}, "b": {"kafka_broker_id": 12}}
-    assert [general["broker_host"](["a", "b"], hostvars, one) for one in (3, " 12")] == ["a", "b"]
+    assert [general["broker_host"](["a", "b"], hostvars, one) for one in (3, " 12", "03")] == ["a", "b", "a"]
     assert general["broker_host"](["a"], {}, "") == "all:!all"
     for broker, message in (
-        ("", "no broker is set; use one of 12, 3"),
-        (9, "the inventory has no broker 9; use one of 12, 3"),
+        ("", "no broker is set; use one of 3, 12"),
+        (9, "the inventory has no broker 9; use one of 3, 12"),
     ):
         with pytest.raises(AnsibleFilterError, match=message):
             general["broker_host"](["a", "b"], hostvars, broker)

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host import mounts as module
 from ansible_collections.millrace.kafka.plugins.module_utils.host import probe
-from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import covering, mounts, settled
+from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import (
+    covering,
+    mount_table,
+    mounts,
+    noexec,
+    settled,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect, reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
     clock,
@@ -39,6 +46,45 @@ def test_mounts() -> None:
     assert found["/etc"]["size"] == int(size)
     assert abs(found["/etc"]["free"] - int(free)) < 2**28
     assert found["/nowhere"] == {"mounted": False}
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        (b"/mnt/m\xfcll", "/mnt/m\udcfcll"),
+        (b"/mnt/a\\040b\\011c\\134d", "/mnt/a b\tc\\d"),
+        ("/mnt/müll".encode(), "/mnt/müll"),
+    ],
+)
+def test_any_mount_point_is_read(written: bytes, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytes may have any encoding, and the kernel escapes blanks."""
+    table = tmp_path / "mounts"
+    table.write_bytes(b"/dev/sda1 / ext4 rw 0 0\ntmpfs " + written + b" tmpfs ro,noexec 0 0\n")
+    monkeypatch.setattr(module, "TABLE", str(table))
+    assert mount_table() == {"/": ("ext4", {"rw"}), path: ("tmpfs", {"ro", "noexec"})}
+
+
+def test_a_link_to_a_mount_point(tmp_path: Path) -> None:
+    (tmp_path / "proc").symlink_to("/proc")
+    (tmp_path / "etc").symlink_to("/etc")
+    found = mounts([f"{tmp_path}/proc", f"{tmp_path}/etc"])
+    assert [(one["mounted"], one.get("link")) for one in found.values()] == [(False, "/proc"), (False, None)]
+
+
+def test_from_where_nothing_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is not there yet will be on the file system above it, and a link leads to another one."""
+    table, link = tmp_path / "mounts", tmp_path / "link"
+    table.write_text("/dev/sda1 / ext4 rw 0 0\nt /closed tmpfs rw,noexec 0 0\nt /closed/open tmpfs rw 0 0\n")
+    monkeypatch.setattr(module, "TABLE", str(table))
+    link.symlink_to("/closed/folder")
+    closed = ["/closed", "/closed/none/below", str(link)]
+    assert noexec([*closed, "/closed/open", "/closed/open/below", "/closedup", str(tmp_path)]) == closed
+
+
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    """A module can only return text."""
+    os.mkdir(os.fsencode(tmp_path) + b"/m\xfcll")
+    assert mounts([str(tmp_path)])[str(tmp_path)]["names"] == ["m\ufffdll"]
 
 
 def test_a_replica_that_moves_while_it_is_looked_for(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.filter.properties import properties
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import line, pairs
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import fault
 
 # Prints what Java reads from each file as the digits of its UTF-16, and what Java itself writes of it.
 JAVA = """
@@ -97,7 +98,7 @@ def in_java(folder: Path, *texts: str) -> tuple[list[dict[str, str]], list[str]]
 
 def test_java_reads_what_is_written(tmp_path: Path) -> None:
     """Every character of keys and values; and of any file, ours, Java's own and people's, the same is read here."""
-    ours = "\n".join(["# ours", *properties(SETTINGS), ""])
+    ours = "\n".join(["# ours", *(line(*pair) for pair in sorted(SETTINGS.items())), ""])
     read, stored = in_java(tmp_path, ours, BY_HAND)
     assert read[0] == SETTINGS
     assert dict(pairs(ours)) == SETTINGS
@@ -109,6 +110,18 @@ def test_what_needs_no_escape_is_left_as_it_is() -> None:
     """So that a file of before is the same, and no restart is owed for nothing."""
     plain = "RULE:^CN=([^,]+),OU=admins,O=lab$/$1/,DEFAULT #! = : end "
     assert line("listener.name.client.ssl.rules", plain) == f"listener.name.client.ssl.rules={plain}"
+
+
+def test_blanks_at_the_ends() -> None:
+    """Checks do not see them, so they are not written: a broker would not start with them. A password keeps them."""
+    spec = {"type": "string", "choices": ["gzip", "zstd"]}
+    settings = {"compression.type": " zstd\n", "ssl.protocols": ["TLSv1.3 ", "TLSv1.2"], "ssl.key.password": " a b "}
+    assert fault(spec, settings["compression.type"]) is None
+    assert properties(settings) == [
+        "compression.type=zstd",
+        r"ssl.key.password=\ a b ",
+        "ssl.protocols=TLSv1.3,TLSv1.2",
+    ]
 
 
 def test_a_backslash_is_written_twice() -> None:

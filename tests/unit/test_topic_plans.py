@@ -96,6 +96,11 @@ REFUSALS = {
         wanted(config={**FOUND.dynamic, "retention.bytes": "1024"}),
         "retention.bytes: -1 (no limit) would become 1024 (1 KiB), and older records would be deleted",
     ),
+    "no number": (wanted(config={"retention.ms": "7d"}), "retention.ms: 7d is not an integer"),
+    "more than Java has": (
+        wanted(config={"retention.bytes": str(2**63)}),
+        f"retention.bytes: {2**63} is too large; write at most {2**63 - 1}",
+    ),
     "compaction": (wanted(config={**FOUND.dynamic, "cleanup.policy": "compact"}), "delete would become compact"),
     "fewer in sync": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "1"}),
@@ -154,6 +159,19 @@ def test_more_in_sync_and_no_limit_lose_nothing() -> None:
     own = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "retention.ms": "5"}
     config = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false", "retention.ms": "-1"}
     assert diff([wanted(config=config)], cluster(orders=Found(FOUND.replicas, own))).refusals == []
+
+
+@pytest.mark.parametrize("key", ["retention.ms", "retention.bytes"])
+def test_for_ever_as_the_largest_number(key: str) -> None:
+    """As ksqlDB writes it: no cut of -1, and another one than a number that a float cannot tell from it."""
+    longest = str(2**63 - 1)
+    unlimited = Found(FOUND.replicas, {**FOUND.dynamic, key: "-1"})
+    topic = wanted(config={**FOUND.dynamic, key: longest})
+    assert not diff([topic], cluster(orders=unlimited)).refusals
+    there = Found(FOUND.replicas, {**FOUND.dynamic, key: longest})
+    assert diff([topic], cluster(orders=there)).unchanged == ["orders"]
+    near = Found(FOUND.replicas, {**FOUND.dynamic, key: str(2**63 - 2)})
+    assert diff([topic], cluster(orders=near)).unchanged == []
 
 
 def test_what_is_acknowledged() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 REPLICA = re.compile(r".+-\d+")
 """The name of a folder that holds a replica in a log dir of Kafka, as `orders-0`."""
+TABLE = "/proc/self/mounts"
+ESCAPED = re.compile(r"\\([0-7]{3})")
 MOVED = 0.2
 """Seconds after which a broker has certainly replaced a replica by its copy in another log dir."""
 
@@ -19,7 +21,8 @@ MOVED = 0.2
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return {path: facts about the file system at the path}.
 
-    Each dict of facts has the key `mounted`: whether the path is a mount point.
+    Each dict of facts has the key `mounted`: whether the path is a mount point. If the path is a link to a mount point,
+    `link` is this mount point.
     If the path exists, the other keys are: `size` and `free` (bytes), `device` (st_dev), `inode`, `type` (as `ext4`; ''
     if the path is no mount point), and `names` (the sorted names in the directory).
     If the file system returns errors or is read-only, the key `error` has the reason.
@@ -30,6 +33,8 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
         kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
         options = options or mounted[covering(os.path.realpath(path), mounted)][1]
         found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
+        if os.path.islink(path.rstrip("/")) and os.path.ismount(target := os.path.realpath(path)):
+            found[path]["link"] = target
         try:
             status = os.statvfs(path)
             found[path] |= {
@@ -38,7 +43,7 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
                 "device": (there := os.stat(path)).st_dev,
                 "inode": there.st_ino,
                 "type": kind,
-                "names": sorted(os.listdir(path)),
+                "names": sorted(os.fsencode(name).decode(errors="replace") for name in os.listdir(path)),
             }
         except FileNotFoundError:
             continue
@@ -58,10 +63,28 @@ def covering(path: str, mounted: Iterable[str]) -> str:
 
 
 def mount_table() -> dict[str, tuple[str, set[str]]]:
-    """Return {mount point: (file system type, set of mount options)} from /proc/self/mounts."""
-    with open("/proc/self/mounts", encoding="utf-8") as stream:
-        rows = [line.split() for line in stream]
-    return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
+    """Return {mount point: (file system type, set of mount options)} from TABLE.
+
+    The kernel writes blanks, tabs, line ends and backslashes in a path as \\ and three octal digits. Other bytes of a
+    path may have any encoding.
+    """
+    with open(TABLE, "rb") as stream:
+        rows = [[os.fsdecode(word) for word in line.split(b" ")] for line in stream]
+    return {"/": ("", set[str]()), **{_plain(row[1]): (row[2], set(row[3].split(","))) for row in rows}}
+
+
+def _plain(path: str) -> str:
+    """Return a path of TABLE without escapes."""
+    return ESCAPED.sub(lambda match: chr(int(match[1], 8)), path)
+
+
+def noexec(paths: Iterable[str]) -> list[str]:
+    """Return the paths from which no program or library can be loaded: their file system is mounted with noexec.
+
+    A path may be missing: it will be on the file system of the directory above it.
+    """
+    mounted = mount_table()
+    return [path for path in paths if "noexec" in mounted[covering(os.path.realpath(path), mounted)][1]]
 
 
 def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
-from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mounts, settled
+from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mounts, noexec, settled
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
@@ -101,7 +101,7 @@ def properties(path: str) -> dict[str, str]:
 def first_line(path: str) -> str:
     """Return the first line of the file without spaces around it; '' if the file cannot be read."""
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.readline().strip()
     except OSError:
         return ""
@@ -186,7 +186,7 @@ def converged() -> bool:
 def nft() -> str:
     """Return '' if the program nft works, otherwise the reason why not."""
     try:
-        done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
+        done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, errors="replace")
     except FileNotFoundError:
         return "no such program"
     return done.stderr.strip().partition("\n")[0] if done.returncode else ""
@@ -253,6 +253,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "memory": memory(),
         "peers": reach(wanted["peers"]),
         "mounts": settled(mounts(wanted["mounts"])),
+        "noexec": noexec(wanted.get("exec_paths") or ()),
         **served(log_dirs, locks("kafka.service") if log_dirs else ()),
         "log_dirs": log_dirs,
         "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),

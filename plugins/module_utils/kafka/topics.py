@@ -26,6 +26,8 @@ THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.thro
 """Throttles, set by the program that moves replicas. They are never drift, but are reported if they remain."""
 RETENTION = ("retention.ms", "retention.bytes")
 UNLIMITED = "-1"
+LONGEST = 2**63 - 1
+"""The largest number of Java's type long, with which some programs write that records are kept for ever."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ def same(key: str, one: str | None, other: str | None) -> bool:
         return one == other
     if key == "cleanup.policy":
         return policies(one) == policies(other)
+    try:
+        return int(one) == int(other)  # numbers of 64 bits, which a float rounds
+    except ValueError:
+        pass
     try:
         return float(one) == float(other)
     except ValueError:
@@ -162,8 +168,10 @@ def fault(key: str, value: Any) -> str:
     if value is None or isinstance(value, (list, dict)):
         return f"{key}: {json.dumps(value)} is not a single value; write a string or a number, or remove it"
     numbers = (*RETENTION, "min.insync.replicas")
-    if key in numbers and not re.fullmatch(r"-?\d{1,18}", str(value)):
+    if key in numbers and not re.fullmatch(r"-?[0-9]{1,19}", str(value)):
         return f"{key}: {value} is not an integer; write an integer without a unit"
+    if key in numbers and not -LONGEST <= int(value) <= LONGEST:
+        return f"{key}: {value} is too large; write at most {LONGEST}"
     return ""
 
 
@@ -271,7 +279,7 @@ def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
     advice = "set allow_data_loss: true to allow it"
     for key in RETENTION:
         old, new = now.get(key, UNLIMITED), then.get(key, UNLIMITED)
-        if int(new) < 0 or "delete" not in policies(then.get("cleanup.policy", "delete")):
+        if int(new) < 0 or int(new) == LONGEST or "delete" not in policies(then.get("cleanup.policy", "delete")):
             continue
         if int(old) < 0 or int(new) < int(old):
             wrong.append(f"{human(key, old)} would become {without_name(key, new)}, and older records would be deleted")

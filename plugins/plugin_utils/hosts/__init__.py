@@ -33,6 +33,7 @@ MACHINE_CHECKS: tuple[Check, ...] = (
     host_facts.addresses,
     host_facts.clock,
     host_facts.java,
+    host_facts.libraries,
     host_facts.limits,
     host_facts.memory,
     connections.firewall,

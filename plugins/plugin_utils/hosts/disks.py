@@ -83,6 +83,11 @@ NOT_MOUNTED = ProblemKind(
     "no file system is mounted there: data would go to the root file system",
     "mount the disk (and add it to /etc/fstab), or correct the path",
 )
+NOT_MOUNTED_LINK = NOT_MOUNTED.variant(
+    message="a link to {target}, where a file system is mounted, but the unit waits for a mount at this path, and may "
+    "write only there",
+    advice="write {target} in {variable_name}, or mount the file system at this path instead of the link",
+)
 NOT_MOUNTED_SERVES = NOT_MOUNTED.variant(message=f"{NOT_MOUNTED.message}{SERVES}")
 
 
@@ -94,7 +99,9 @@ def not_mounted(
     `variable` declares the path, `mount` is the path's entry in the result of host_probe. `serves` tells that the
     broker can run without this path: the problem is then a warning.
     """
-    if not mount["mounted"]:
+    if not mount["mounted"] and mount.get("link"):
+        yield machine.report(NOT_MOUNTED_LINK, variable, path, target=mount["link"], variable_name=variable)
+    elif not mount["mounted"]:
         yield machine.report(NOT_MOUNTED_SERVES if serves else NOT_MOUNTED, variable, path, warning=serves)
 
 
@@ -196,7 +203,7 @@ def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:
     properties = {path: meta for path in broker.log_dirs if (meta := probe["meta_properties"].get(path))}
     for path, meta in properties.items():
         number, declared = meta.get("broker.id"), broker.inputs.values.get("kafka_broker_id")
-        if number is not None and declared is not None and number != str(declared):
+        if number is not None and declared is not None and whole(number) != whole(declared):
             yield broker.report(KAFKA_ID_CHANGED, "kafka_broker_id", declared, path=path, id=number)
     clusters = {path: meta.get("cluster.id") for path, meta in properties.items()}
     if len(set(clusters.values())) > 1:
@@ -259,7 +266,7 @@ def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterato
             if mount.get("device") is not None and probe["mounts"].get(path, {}).get("device") == mount["device"]:
                 yield server.report(DEVICE_SHARED_WAL, WAL, wal, path=path)
     number, declared = probe["myid"], server.inputs.values.get("zookeeper_id")
-    if number and declared is not None and number != str(declared):
+    if number and declared is not None and whole(number) != whole(declared):
         yield server.report(ZOOKEEPER_ID_CHANGED, "zookeeper_id", declared, file=f"{data}/myid", id=number)
 
 

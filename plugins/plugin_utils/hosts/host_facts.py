@@ -8,6 +8,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.library_folders import library_folders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -88,6 +89,39 @@ def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
             yield machine.report(JAVA_ABSENT, variable, path)
         elif version and version.split(".")[0] not in JAVA:
             yield machine.report(JAVA_VERSION, variable, path, version=version)
+
+
+TMP_NOEXEC = ProblemKind(
+    "TMP_NOEXEC",
+    "mounted with noexec, but Java unpacks the libraries of zstd and snappy there: the broker would reject records "
+    "that are compressed with them",
+    "add -Djava.io.tmpdir={home} to {variable_name}, or mount {path} without noexec",
+)
+TMP_NOEXEC_JOB = TMP_NOEXEC.variant(
+    message="mounted with noexec, but Java unpacks the libraries of zstd and snappy there: jobs that read or write "
+    "records that are compressed with them would fail",
+    advice="set {variable_name}: {{Service: {{Environment: JAVA_TOOL_OPTIONS=-Djava.io.tmpdir={home}}}}}, or mount "
+    "{path} without noexec",
+)
+TMP_NOEXEC_OTHER = {"advice": "write -Djava.io.tmpdir={home} there, or mount {path} without noexec"}
+TMP_NOEXEC_MOUNT = {"advice": "mount {path} without noexec"}
+
+
+def libraries(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
+    """Yield a problem for each folder from which a JVM could not load libraries, because it is mounted with noexec.
+
+    Of jobs it is only a warning: most of them need no such library.
+    """
+    closed = probe.get("noexec", ())
+    for folder in library_folders(model, machine):
+        if folder.path in closed:
+            kind, is_job = TMP_NOEXEC_JOB if folder.function == "spark" else TMP_NOEXEC, folder.function == "spark"
+            if folder.home in closed:
+                kind = kind.variant(**TMP_NOEXEC_MOUNT)
+            elif folder.is_set:
+                kind = kind.variant(**TMP_NOEXEC_OTHER)
+            details = {"home": folder.home, "path": folder.path, "variable_name": folder.variable}
+            yield machine.report(kind, folder.variable, folder.path, warning=is_job, **details)
 
 
 LIMIT_NOFILE = ProblemKind(

@@ -197,6 +197,7 @@ RULES: tuple[Rule, ...] = (
     directories.written,
     directories.kept,
     directories.dumped,
+    directories.of_control_node,
     directories.of_locks,
     listener_values.listeners,
     listener_values.mechanisms,

@@ -36,6 +36,10 @@ PATH_SIGNS = ProblemKind(
     "contains a character that has a special meaning in systemd units or in lists of directories",
     "use only letters, digits and - _ . + @ =, and one entry for each directory",
 )
+PATH_SIGNS_ASCII = PATH_SIGNS.variant(
+    message="contains {letters}: a JVM of a host whose locale is not UTF-8 does not find such a path",
+    advice="use only the letters a to z and A to Z, digits and - _ . + @ =",
+)
 PATH_SIGNS_STAR = PATH_SIGNS.variant(
     message="Java expands * to all jars of a folder only if * is the whole last part of the path",
     advice="write {folder}/* for all jars of this folder, or name each jar",
@@ -62,6 +66,13 @@ def written(model: Model) -> Iterator[Problem]:
             yield from _written(machine, name, path)
         for path, name in class_paths(model, machine):
             yield from _pattern(machine, name, path) or _written(machine, name, path.removesuffix("/*"))
+        for function in model.functions_of(machine):
+            name = f"{function.prefix}_gc_log_dir"
+            path = machine.inputs.text(name) or ""
+            if path.startswith("/"):  # others are reported as GC_LOG_DIR
+                yield from _written(machine, name, path)
+        for path, name in _listener_stores(machine):
+            yield from _written(machine, name, path)
     for broker in model.brokers:
         for path in broker.log_dirs:
             if path.startswith("/") and path.strip("/"):  # others are reported as LOG_DIRS_PATH
@@ -74,6 +85,8 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
         yield machine.report(PATH_ROOT, name, path)
     elif not path.startswith("/"):
         yield machine.report(PATH_RELATIVE, name, path)
+    elif letters := re.findall(r"[^\0-\x7f]", path):
+        yield machine.report(PATH_SIGNS_ASCII, name, path, letters=list(dict.fromkeys(letters)))
     elif re.search(r"[^\w/.+@=-]", path):
         yield machine.report(PATH_SIGNS, name, path)
     elif path.rstrip("/") != plain or {".", ".."} & {*path.split("/")}:
@@ -92,6 +105,42 @@ def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
     """Return [(path, role input that names the path)] of the additional class paths of a host's functions."""
     inputs = [f"{function.prefix}_class_path" for function in model.functions_of(machine)]
     return [(str(path), name) for name in inputs for path in machine.inputs.sequence(name)]
+
+
+PATH_RELATIVE_HERE = PATH_RELATIVE.variant(
+    message="not an absolute path: programs that run in another folder would not find it, and not all replace a ~",
+    advice="write it from / on, such as {{{{ inventory_dir }}}}/{plain}",
+)
+PATH_RELATIVE_HOME = PATH_RELATIVE_HERE.variant(
+    advice="write {{{{ lookup('ansible.builtin.env', 'HOME') }}}}/{plain}, or a folder that all administrators share",
+)
+HERE = ("pki_directory", "pki_requests_directory", "pki_signed_directory")
+"""Inputs that are paths on the control node; their default depends on others."""
+
+
+def of_control_node(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each path of the role pki on the control node that is not absolute, as ~/pki.
+
+    Some programs replace a ~, others read it as the name of a folder.
+    """
+    for machine in model.functional:
+        for name, path in _here(machine):
+            plain = path.removeprefix("~/").removeprefix("./").strip("/")
+            if path and not path.startswith("/"):
+                kind = PATH_RELATIVE_HOME if path.startswith("~/") else PATH_RELATIVE_HERE
+                yield machine.report(kind, name, path, plain=plain)
+
+
+def _here(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield (place, path) for each path on the control node among the inputs of the role pki."""
+    yield from ((name, machine.inputs.text(name) or "") for name in HERE)
+    for variable, keys in (("pki_authorities", ("certificate",)), ("pki_certificates", ("certificate", "key"))):
+        for entry in machine.inputs.entries(variable):
+            yield from ((f"{variable}[{entry.get('name')}].{key}", str(entry.get(key) or "")) for key in keys)
+    for entry in machine.inputs.entries("pki_truststores"):
+        more = entry.get("extra")
+        for path in more if isinstance(more, (list, tuple)) else ():
+            yield f"pki_truststores[{entry.get('path')}].extra", str(path)
 
 
 LOCK_DIRECTORY = ProblemKind(
@@ -167,6 +216,11 @@ def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
     for name in model.input_names(machine, "paths"):
         if name.endswith(("keystore", "truststore")) and (path := machine.inputs.text(name)):
             yield path, name
+    yield from _listener_stores(machine)
+
+
+def _listener_stores(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield (path, place) for each keystore and truststore that a listener of a broker has of its own."""
     for entry in machine.inputs.entries("kafka_listeners"):
         for key in ("keystore", "truststore"):
             if entry.get(key):

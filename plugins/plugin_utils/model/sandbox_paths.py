@@ -28,16 +28,19 @@ def hidden(path: str, services: Sequence[Mapping[Any, Any]]) -> str | None:
     name = "ProtectHome" if folder in HOMES else "PrivateTmp"
     values = [str(section[name]).lower() for section in services if section.get(name) is not None]
     seen = bool(values) and values[-1] in ((*OFF, "read-only") if folder in HOMES else OFF)
-    mounted = [place for section in services for key in OPENED for place in _mounted(section.get(key))]
-    return None if seen or any(below(path, place) for place in mounted) else f"{folder} ({name})"
+    opened = [place for section in services for key in OPENED for place in mounted(section.get(key))]
+    return None if seen or any(below(path, place) for place in opened) else f"{folder} ({name})"
 
 
-def _mounted(given: Any) -> Iterator[str]:
-    """Yield the mount points in a value of BindPaths, whose entries are source or source:mount point:options."""
+def mounted(given: Any) -> Iterator[str]:
+    """Yield the mount points in a value of BindPaths, whose entries are source or source:mount point:options.
+
+    A value of TemporaryFileSystem has entries mount point:options, one of ExecPaths only paths.
+    """
     for text in given if isinstance(given, (list, tuple)) else [given] if given else []:
         for entry in str(text).split():
             parts = re.sub(r"^[-+]+", "", entry).split(":")
-            place = parts[1] if len(parts) > 1 and parts[1] else parts[0]
+            place = parts[1] if len(parts) > 1 and parts[1].startswith("/") else parts[0]
             if place.startswith("/"):
                 yield place
 

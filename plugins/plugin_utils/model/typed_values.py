@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 Option = Mapping[str, Any]
+OTHER_FORM = "not the usual form of the number, and runs also compare and write it as text"
 SCALARS = {"int": "not a whole number", "bool": "neither true nor false", "str": "not text"}
 ARTICLES = {"int": "a whole number", "bool": "true or false", "str": "text"}
 KINDS = {bool: "true or false", str: "text", dict: "a mapping", list: "a list", tuple: "a list"}
@@ -79,7 +80,8 @@ def checked(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:
         return value, []
     converted = _scalar(value, declared)
     if converted is not None:
-        return converted, []
+        other_form = declared == "int" and isinstance(value, str) and value != str(converted)
+        return converted, [Fault(place, value, OTHER_FORM, declared)] if other_form else []
     single = not isinstance(value, (Mapping, list, tuple))
     message = SCALARS[declared]
     if not single or declared == "str":

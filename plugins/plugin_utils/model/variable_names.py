@@ -13,7 +13,12 @@ import yaml
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Fault, meant_items
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import (
+    OTHER_FORM,
+    Fault,
+    meant_items,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
@@ -158,6 +163,7 @@ def types(model: Model) -> Iterator[Problem]:
 INPUT_NOT_A_LIST = ProblemKind("INPUT_NOT_A_LIST", "{fault}", "write it as {written}")
 INPUT_REFUSED = ProblemKind("INPUT_REFUSED", "{fault}", "see {page} for the valid names and types")
 INPUT_NOT_A_LIST_HIDDEN = INPUT_NOT_A_LIST.variant(advice="see {page} for the valid names and types")
+INPUT_REFUSED_FORM = INPUT_REFUSED.variant(advice="write {number}; if a template computes it, add the filter int")
 INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, on and off are true and false in YAML")
 
 
@@ -176,10 +182,13 @@ def mistyped(host: str, fault: Fault) -> Problem:
         kind = INPUT_NOT_A_LIST_HIDDEN if hidden else INPUT_NOT_A_LIST
     elif fault.declared == "str" and isinstance(value, bool):
         kind = INPUT_REFUSED_QUOTES
+    elif fault.message == OTHER_FORM:
+        kind = INPUT_REFUSED_FORM
     return kind.problem(
         (host,),
         variable,
-        None if hidden else value,
+        None if hidden else repr(value) if kind is INPUT_REFUSED_FORM else value,
+        number=whole(value),
         fault=fault.message,
         written="" if hidden else _as_list(value),
         page=f"{f'roles/{role}' if role else 'inventories'}/README.md",

@@ -16,7 +16,7 @@ def amount(text: Any, units: dict[str, int]) -> int | None:
 
     `units` is {unit: its size in ms or bytes}: DURATIONS or SIZES.
     """
-    parts = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
+    parts = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+)", str(text).strip())
     return int(parts[1]) * units[parts[2]] if parts and parts[2] in units else None
 
 
