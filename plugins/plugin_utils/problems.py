@@ -207,6 +207,11 @@ def count(things: Sequence[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with a noun in singular or plural, such as `1 broker` or `2 brokers`."""
+    return count(range(number), noun)
+
+
 def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> list[str]:
     """Return lines of the report: the name of each host or group, followed by its problems, indented.
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import readable_size, table
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import count
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import count, count_of
 
 KEYS = ("partitions", "config", "disks", "groups", "records", "deleted", "made", "declaration")
 """Keys of the results of kafka_topic that are printed."""
@@ -46,11 +46,6 @@ def as_text(topic: str, answer: Mapping[str, Any], *, predicted: bool = False) -
 
 def _would(done: str, predicted: bool) -> str:
     return f"would be {done}" if predicted else done
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with a noun in singular or plural."""
-    return count(range(number), noun)
 
 
 def declaration(declared: Mapping[str, Any]) -> list[str]:

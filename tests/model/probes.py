@@ -90,6 +90,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
             }
             for index, path in enumerate(paths)
         },
+        "noexec": [],
         "log_dirs": [],
         "dropped": {},
         "listeners": {},

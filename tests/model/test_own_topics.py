@@ -91,17 +91,30 @@ def letters(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("variables", "place"),
+    ("variables", "place", "advice"),
     [
-        (letters(profile="compacted_state"), "kafka_topics[orders-dead].profile"),
-        (letters(config={"cleanup.policy": "compact,delete"}), "kafka_topics[orders-dead].config[cleanup.policy]"),
+        (letters(profile="compacted_state"), "kafka_topics[orders-dead].profile", "use another profile, such as event"),
+        (
+            letters(config={"cleanup.policy": "compact,delete"}),
+            "kafka_topics[orders-dead].config[cleanup.policy]",
+            "write delete there, and profile: event_log for this topic",
+        ),
     ],
 )
-def test_a_compacted_dead_letter_topic_is_rejected(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
+def test_a_compacted_dead_letter_topic_is_rejected(
+    variables: dict[str, Any], place: str, advice: str, tmp_path: Path
+) -> None:
+    """What is advised is accepted: another profile would not override the topic's own policy."""
     lines = said(variables, tmp_path, "dc1")
     assert len(lines) == 1, lines
     begin = f"TOPIC_COMPACTED group all/{place}: the topic is compacted, but job project_orders sends it records "
     assert lines[0].startswith(begin), lines
+    assert f"; {advice}" in lines[0], lines
+
+
+def test_a_dead_letter_topic_with_a_policy_of_its_own(tmp_path: Path) -> None:
+    own = {"profile": "event_log", "config": {"cleanup.policy": "delete"}}
+    assert said(letters(**own), tmp_path, "dc1") == []
 
 
 def test_a_dead_letter_topic_with_a_retention_is_accepted(tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
     batched([
         # The launcher makes -Xmx of it, and the JVM takes one letter.
         (job(spark={"spark.driver.memory": "2gb"}), [f"JOB_MEMORY {MEMORY}"]),
+        (job(spark={"spark.driver.memory": "1024b"}), [f"JOB_MEMORY {MEMORY}"]),
+        (job(spark={"spark.memory.offHeap.size": "1073741824b"}), []),
+        (job(spark={"spark.master": "local[4, 2]"}), []),
         (job(spark={"spark.driver.memory": "2048MB"}), [f"JOB_MEMORY {MEMORY}"]),
         (job(spark={"spark.driver.memory": "2G", "spark.driver.memoryOverhead": "512mb"}), []),
         # YAML makes a date of what has no quotes, which no file of a job can hold.

@@ -10,7 +10,10 @@ import pytest
 
 from model.mistakes.access import acl, users
 from model.mistakes.base import LAB, THERE, config, kafka, listeners, spoil
+from model.mistakes.jobs import PLACE, job
 from model.said import check
+from model.test_fitting_values import unit
+from model.test_meant import MEMORY
 from model.test_reached import said
 from model.test_said_in_place import MTLS
 
@@ -128,6 +131,21 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "USER_PASSWORD group all/kafka_users[order-writer].password: the user has no password; "
          "set password: \"{{ vault.passwords['order-writer'] }}\", and"),
         (kafka(kafka_class_path=["lib/*.jar"]), "PATH_RELATIVE group kafka/kafka_class_path = lib/*.jar: not an"),
+        (kafka(kafka_class_path=["/*"]), "PATH_SIGNS group kafka/kafka_class_path = /*: all jars in the root of the "
+         "file system; put the jars into a folder of their own, and write /opt/plugins/*, or name each jar"),
+        (unit(MemoryHigh="0.2G"), "UNIT_MEMORY group kafka/kafka_unit_overrides[Service][MemoryHigh] = 0.2G: less than "
+         "the JVM needs (kafka_heap, and 256 MiB more): the kernel would slow the service down more and more; set"),
+        (unit(NoNewPrivileges="no"), "warn SANDBOX_OPEN group kafka/kafka_unit_overrides[Service][NoNewPrivileges] = "
+         "no: with this value, a compromised service could change more of its host; remove it, or accept_risks"),
+        (unit(ProtectHome="no"), "warn SANDBOX_OPEN group kafka/kafka_unit_overrides[Service][ProtectHome] = no: with "
+         "this value, a compromised service could change more of its host; remove it, and list the folders that the"),
+        (kafka(memory=65536), "MEMORY_INVALID group kafka/memory = 65536: 65536 bytes, because a number without a unit "
+         "is in bytes; write it like 65536m"),
+        (job(spark={"spark.driver.memory": "4294967296"}), f"JOB_MEMORY {MEMORY} = 4294967296: the JVM reads a number "
+         "without a unit as bytes, but Spark as MiB; write 4096m"),
+        (job(checkpoint="/var/lib/spark-job/a/../b"), f"JOB_DIRECTORY {PLACE}.checkpoint = /var/lib/spark-job/a/../b: "
+         "contains .., which leads elsewhere if a folder before it is a link; write /var/lib/spark-job/b"),
+        (kafka(kafka_class_path=["/met*"]), "PATH_SIGNS group kafka/kafka_class_path = /met*: Java expands *"),
         (kafka(kafka_class_path=["/opt/x:/opt/y"]), "PATH_SIGNS group kafka/kafka_class_path = /opt/x:/opt/y: "),
         ({"zookeeper": {"zookeeper_config": {"maxClientCnxns": 1}}},
          "warn ZOOKEEPER_LIMIT group zookeeper/zookeeper_config[maxClientCnxns] = 1: the server"),

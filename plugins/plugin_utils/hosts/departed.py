@@ -11,11 +11,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.log_dirs import LOG_DIR_DROPPED_OFFLINE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count_of
 
 BROKER_DROPPED = ProblemKind(
     "BROKER_DROPPED",
-    "no host of the inventory has this id, but a broker with this id has {replicas} replicas: the firewalls would "
+    "no host of the inventory has this id, but a broker with this id has {replicas}: the firewalls would "
     "block that broker",
     "declare its host again. To remove the broker, first run playbooks/reassign.yml -e drain={id} -e rate=50MB",
 )
@@ -35,7 +35,9 @@ def dropped_brokers(
     changed = {meta.get("broker.id") for meta in disks}
     for number, replicas in sorted(undeclared.items(), key=lambda item: int(item[0])):
         if replicas and number not in changed:
-            yield BROKER_DROPPED.problem(hosts, "kafka_broker_id", int(number), replicas=replicas, id=number)
+            yield BROKER_DROPPED.problem(
+                hosts, "kafka_broker_id", int(number), replicas=count_of(replicas, "replica"), id=number
+            )
 
 
 def dropped_log_dirs(

@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import broker_dirs, other_mounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count, count_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
 
 Probe = Mapping[str, Any]
@@ -213,7 +213,7 @@ def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:
 
 KAFKA_CLUSTER_FOREIGN = ProblemKind(
     "KAFKA_CLUSTER_FOREIGN",
-    "the disks of this host belong to another cluster than those of {brokers} other hosts (cluster id {cluster})",
+    "the disks of this host belong to another cluster than those of {brokers} (cluster id {cluster})",
     f"attach the right disks{KEPT}",
 )
 
@@ -237,7 +237,9 @@ def foreign_clusters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Prob
     for broker in probed:
         if len(clusters[broker.name]) == 1 and clusters[broker.name] != {most}:
             (cluster,) = clusters[broker.name]
-            yield broker.report(KAFKA_CLUSTER_FOREIGN, LOG_DIRS, cluster, brokers=number, cluster=most)
+            yield broker.report(
+                KAFKA_CLUSTER_FOREIGN, LOG_DIRS, cluster, brokers=count_of(number, "other host"), cluster=most
+            )
 
 
 ZOOKEEPER_ID_CHANGED = ProblemKind(
@@ -291,7 +293,7 @@ def _variable_of(machine: Machine, function: Function, path: str) -> str:
 
 DISK_TOO_SMALL = ProblemKind(
     "DISK_TOO_SMALL",
-    "{rate} bytes per second for {hours} h with {replicas} replicas on {brokers} brokers need {needed:.1f} GiB on each "
+    "{rate} bytes per second for {hours} h with {replicas} on {brokers} need {needed:.1f} GiB on each "
     "broker, and the log dirs have {size:.1f} GiB",
     "add disks or brokers, or lower log.retention.hours",
 )
@@ -320,8 +322,8 @@ def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
                 LOG_DIRS,
                 rate=rate,
                 hours=round(retention / 3.6e6),
-                replicas=factor,
-                brokers=len(brokers),
+                replicas=count_of(factor, "replica"),
+                brokers=count(brokers, "broker"),
                 needed=needed / 2**30,
                 size=total / 2**30,
             )

@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # Options of a JVM that name the files that it writes.
 OUTPUT = re.compile(r"-XX:(?:HeapDumpPath|ErrorFile|LogFile)=(/.*)|-Xlog:.*?file=(?P<log>/[^:]*)")
+EXAMPLE = "/opt/plugins/*"
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
 # Not for data: folders of the system, and homes, which units do not see (sandbox_paths.py).
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
@@ -44,6 +45,10 @@ PATH_SIGNS_STAR = PATH_SIGNS.variant(
     message="Java expands * to all jars of a folder only if * is the whole last part of the path",
     advice="write {folder}/* for all jars of this folder, or name each jar",
 )
+PATH_SIGNS_STAR_ROOT = PATH_SIGNS_STAR.variant(
+    advice="put the jars into a folder of their own, and write {example}, or name each jar"
+)
+PATH_SIGNS_ROOT = PATH_SIGNS_STAR_ROOT.variant(message="all jars in the root of the file system")
 PATH_FORM = ProblemKind(
     "PATH_FORM",
     "not the shortest form of the path: preflight compares paths as texts, and would not notice the same directory",
@@ -96,9 +101,13 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
 def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
     """Return [problem] if a path in a class path contains a star that the JVM would not expand, else []."""
     folder, star, rest = path.partition("*")
-    if not path.startswith("/") or not star or (not rest and folder.endswith("/")) or ":" in path:
+    if not path.startswith("/") or not star or ":" in path:
         return []
-    return [machine.report(PATH_SIGNS_STAR, name, path, folder=folder.rpartition("/")[0])]
+    parent = re.sub("/+", "/", folder).rpartition("/")[0]
+    if not rest and folder.endswith("/"):
+        return [] if parent else [machine.report(PATH_SIGNS_ROOT, name, path, example=EXAMPLE)]
+    kind = PATH_SIGNS_STAR if parent else PATH_SIGNS_STAR_ROOT
+    return [machine.report(kind, name, path, folder=parent, example=EXAMPLE)]
 
 
 def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:

@@ -19,7 +19,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import rejected_values
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import services_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import rejected_values, unit_size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet, v6, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -68,6 +69,10 @@ UNIT_STOPS_TASKS = UNIT_STOPS.variant(
 UNIT_STOPS_PATH = UNIT_STOPS.variant(
     message="the service must write to {path}, which would not be writable", advice="remove it"
 )
+UNIT_STOPS_PROGRAM = UNIT_STOPS.variant(
+    message="the service must execute {path}, which it could not",
+    advice="remove it, or list {path} and the folders of its libraries, as /usr, in ExecPaths",
+)
 UNIT_STOPS_WRITABLE = UNIT_STOPS.variant(
     message="an empty entry clears the list of paths to which the service may write", advice="remove it"
 )
@@ -82,7 +87,9 @@ RESTARTS = ("always", "on-failure")
 # Minimum of TasksMax: the threads with which a JVM starts (a broker has more than a hundred), and some more. A database
 # has a process for each connection, whose number the site sets.
 LEAST_TASKS = {"kafka": 256, "zookeeper": 128, "spark": 256}
-START_LIMITS = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
+# The role turns the limit of starts off; only with an interval do StartLimitBurst and StartLimitAction have an effect.
+START_LIMITS = ("StartLimitIntervalSec", "StartLimitInterval")
+NO_TIME = re.compile(r"0+(\.0*)?\s*[a-z]*|none", re.IGNORECASE)
 # Only the products' scripts read these variables; the units run java itself.
 SCRIPTS = re.compile(
     r"(KAFKA_(HEAP|JVM_PERFORMANCE|GC_LOG|LOG4J|JMX)?_?OPTS|JMX_PORT|LOG_DIR|JAVA_HOME|CLASSPATH|JAVA_OPTS|EXTRA_ARGS"
@@ -95,16 +102,21 @@ SANDBOX = (
     "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups", "ProtectClock", "RestrictSUIDSGID",
     "RestrictRealtime", "RestrictNamespaces", "LockPersonality",
 )  # fmt: skip
-READ_ONLY = ("ReadOnlyPaths", "InaccessiblePaths", "TemporaryFileSystem", "NoExecPaths")
+READ_ONLY = ("ReadOnlyPaths", "InaccessiblePaths", "TemporaryFileSystem")
 BESIDES_HEAP = 256 * 2**20  # the minimum that a JVM needs besides its heap
-SIZE = re.compile(r"\d+ *[KMGTPE]?")  # as systemd reads it
 NO = ("", "no", "false", "off", "0", "infinity", "none")
 
 SANDBOX_OPEN = ProblemKind(
-    "SANDBOX_OPEN",
-    "with this value, a compromised service could change more of its host",
-    "remove it, and list further writable paths in ReadWritePaths",
+    "SANDBOX_OPEN", "with this value, a compromised service could change more of its host", "remove it"
 )
+SANDBOX_OPEN_SYSTEM = SANDBOX_OPEN.variant(advice="remove it, and list further writable paths in ReadWritePaths")
+SANDBOX_OPEN_FOLDERS = SANDBOX_OPEN.variant(
+    advice="remove it, and list the folders that the service needs in BindReadOnlyPaths or BindPaths"
+)
+# Settings that a site can replace by another one, which opens less.
+OPENED = {
+    "ProtectSystem": SANDBOX_OPEN_SYSTEM, "ProtectHome": SANDBOX_OPEN_FOLDERS, "PrivateTmp": SANDBOX_OPEN_FOLDERS,
+}  # fmt: skip
 SANDBOX_OPEN_CAPABILITIES = SANDBOX_OPEN.variant(
     message="gives the service more privileges than it needs, close to those of root", advice="remove it"
 )
@@ -115,14 +127,18 @@ UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="move it to section [{other}]
 UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct the name, or remove the setting")
 UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, as 12G")
 UNIT_MEMORY_LOW = UNIT_MEMORY.variant(
-    message=f"less than the JVM needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): the kernel would "
-    "kill the service",
+    message=f"less than the JVM needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): {{effect}}",
     advice="set more than {needed}G, or lower {heap}",
 )
 UNIT_MEMORY_LOW_DATABASE = UNIT_MEMORY_LOW.variant(
-    message=f"less than the server needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): the kernel would "
-    "kill the service"
+    message=f"less than the server needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): {{effect}}"
 )
+# What happens at a limit, by its setting; else the kernel kills the service.
+AT_LIMIT = {
+    "MemoryHigh": "the kernel would slow the service down more and more",
+    **dict.fromkeys(("LimitAS", "LimitDATA"), "the kernel would refuse memory, and the service fail"),
+}
+KILLED = "the kernel would kill the service"
 UNIT_ENVIRONMENT = ProblemKind(
     "UNIT_ENVIRONMENT",
     "only start scripts read {name}, but the unit starts java directly",
@@ -243,6 +259,8 @@ def _findings(
         yield from _environment(function or functions()["spark"], texts)
     else:
         yield from _stops(model, machine, function, key, texts)
+        if key == "NoExecPaths":
+            yield from _not_executed(model, machine, function, texts)
     if key in known()[section]:
         yield from rejected_values(key, value)
 
@@ -255,7 +273,7 @@ def _stops(
     least = LEAST_TASKS.get(function.name if function else "spark", 0)
     if key == "Restart" and texts[-1] not in RESTARTS:
         yield UNIT_STOPS, {}
-    elif key in START_LIMITS and texts[-1] not in ("0", "none"):
+    elif key in START_LIMITS and not NO_TIME.fullmatch(texts[-1].strip()):
         yield UNIT_STOPS_START_LIMIT, {}
     elif key in ENDING and on:
         yield ENDING[key], {}
@@ -266,11 +284,32 @@ def _stops(
     elif key == "ReadWritePaths" and "" in texts:
         yield UNIT_STOPS_WRITABLE, {}
     elif (key in SANDBOX and not on) or (key == "ProtectSystem" and texts[-1] != "strict"):
-        yield SANDBOX_OPEN, {}
+        yield OPENED.get(key, SANDBOX_OPEN), {}
     elif key == "AmbientCapabilities" and re.sub(r"CAP_NET_BIND_SERVICE\b", "", " ".join(texts)).strip():
         yield SANDBOX_OPEN_CAPABILITIES, {}
-    elif key == "RestrictAddressFamilies" and any(re.match(r"~.*AF_INET", text) for text in texts):
+    elif key == "RestrictAddressFamilies" and _denied_families(texts) & _families(machine):
         yield UNIT_STOPS_NETWORK, {}
+
+
+def _denied_families(texts: Sequence[str]) -> set[str]:
+    """Return the families of addresses, as AF_INET, that values of RestrictAddressFamilies take from a service."""
+    denied = {"AF_INET", "AF_INET6"} if texts[-1].strip() == "none" else set[str]()
+    return denied.union(*(text.strip().lstrip("~").split() for text in texts if text.strip().startswith("~")))
+
+
+def _families(machine: Machine) -> set[str]:
+    """Return the families of the addresses of a host; AF_INET if it has none."""
+    return {"AF_INET6" if v6(address) else "AF_INET" for address in machine.addresses or [""]}
+
+
+def _not_executed(model: Model, machine: Machine, function: Function | None, texts: Sequence[str]) -> Iterator[Finding]:
+    """Yield (kind of problem, message details) if NoExecPaths contains a host's java, and ExecPaths opens nothing."""
+    paths = [word.lstrip("+-") for text in texts for word in text.split()]
+    prefix = (function or functions()["spark"]).prefix
+    services = services_of(machine, f"{prefix}_unit_overrides")
+    program = next((path for path in model.executables(machine) if paths and below(path, *paths)), None)
+    if program and not any(section.get("ExecPaths") for section in services):
+        yield UNIT_STOPS_PROGRAM, {"path": program}
 
 
 def _unknown(section: str, key: str) -> Finding:
@@ -290,11 +329,11 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     """
     share = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     total = size(machine.inputs.get("memory"))
-    limit = (total and int(total * float(share[1]) / 100)) if share else size(text) if SIZE.fullmatch(text) else None
+    limit = (total and int(total * float(share[1]) / 100)) if share else unit_size(text)
     heaps = {name: size(machine.inputs.get(name)) or 0 for name in function.heaps}
     if function.name == "database" and (shared := shared_buffers(machine)):
         heaps["shared_buffers"] = shared
-    if key == "MemorySwapMax" or text in ("infinity", "") or not heaps:
+    if key == "MemorySwapMax" or text.partition(":")[0] in ("infinity", "") or not heaps:
         return
     if limit is None:
         if not share:
@@ -306,7 +345,8 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     if limit < needed:
         parts = " and ".join([*heaps, *(["MaxDirectMemorySize"] if direct else [])])
         kind = UNIT_MEMORY_LOW_DATABASE if function.name == "database" else UNIT_MEMORY_LOW
-        yield kind, {"parts": parts, "needed": f"{needed / 2**30:.1f}", "heap": next(iter(heaps))}
+        effect = AT_LIMIT.get(key, KILLED)
+        yield kind, {"parts": parts, "needed": f"{needed / 2**30:.1f}", "heap": next(iter(heaps)), "effect": effect}
 
 
 def _data_inside(model: Model, machine: Machine, texts: Sequence[str]) -> str | None:

@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, is_local_name
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count
 
 OTHER_GROUPS = ("admin",)
 MAX_ID = 2**31 - 1  # of Java's int
@@ -96,7 +96,7 @@ def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
     `groups` is {group: its hosts}.
     """
     own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
-    value = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
+    value = f"{count(groups.get('all', ()), 'host')} in {', '.join(own) or 'no group'}"
     if names := [f"{name} for {near}" for name in own if (near := meant(name))]:
         return FUNCTIONS_NONE_NAMES.problem((), "", value, functions=[*known()], names=names)
     return FUNCTIONS_NONE.problem((), "", value, functions=[*known()])

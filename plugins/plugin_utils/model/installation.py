@@ -88,7 +88,7 @@ def log_dirs(model: Model) -> Iterator[Problem]:
         plain = [plain_path(path) for path in paths]
         for path in sorted({path for path in plain if plain.count(path) > 1}):
             yield broker.report(LOG_DIRS_DUPLICATE, name, path)
-        for path in sorted(set(paths)):
+        for path in sorted({plain_path(path): path for path in reversed(paths)}.values()):
             yield from _log_dir(broker, path)
     for server in model.servers:
         for path in broker_dirs(model, server.name):
@@ -130,9 +130,10 @@ def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
     """Yield a problem if a log directory is not absolute, or is inside another log directory of the broker."""
     if not path.startswith("/") or path.rstrip("/") == "":
         yield broker.report(LOG_DIRS_PATH, "kafka_log_dirs", path)
-    for other in sorted(set(broker.log_dirs)):
-        if PurePosixPath(other) in PurePosixPath(path).parents and other.rstrip("/"):
-            yield broker.report(LOG_DIRS_NESTED, "kafka_log_dirs", path, other=other)
+    parents = {str(parent) for parent in PurePosixPath(plain_path(path)).parents}
+    around = [other for other in broker.log_dirs if other.rstrip("/") and plain_path(other) in parents]
+    if around:
+        yield broker.report(LOG_DIRS_NESTED, "kafka_log_dirs", path, other=max(around, key=lambda one: plain_path(one)))
 
 
 GC_LOG_DIR = ProblemKind(
@@ -181,11 +182,16 @@ def heaps(model: Model) -> Iterator[Problem]:
             yield machine.report(MEMORY_INVALID, "memory", memory, example="64g")
         elif total is not None and total < LEAST_MEMORY:
             kind = MEMORY_INVALID_BYTES if total < 2**20 else MEMORY_INVALID_SMALL
-            example = f"{memory}g" if re.fullmatch(r"\d+", str(memory)) else "64g"
+            example = f"{memory}{_unit_meant(int(memory))}" if re.fullmatch(r"\d+", str(memory)) else "64g"
             yield machine.report(kind, "memory", memory, total=total, example=example)
             total = None
         for name in model.input_names(machine, "heaps"):
             yield from _heap(machine, name, total)
+
+
+def _unit_meant(number: int) -> str:
+    """Return the unit that a number of memory without a unit probably has: 64 is in GiB, 65536 in MiB."""
+    return "g" if number < 2**10 else "m" if number < 2**20 else "k"
 
 
 HEAP_INVALID = ProblemKind("HEAP_INVALID", "not a size that the JVM accepts", "write it like 512m or 6g")

@@ -5,6 +5,7 @@ Subjects: directories, topics, databases, and records that several jobs pass on 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count_of
 
 RELAY = "relay"
 # Jobs that write events, and the key of their records (docs/jobs): many events have the same key.
@@ -59,6 +60,9 @@ JOB_DIRECTORY_UNREADABLE = JOB_DIRECTORY.variant(
     advice="use a path below /var/lib/spark-job or /srv, or add this path to BindReadOnlyPaths in unit_overrides of "
     "the job",
 )
+JOB_DIRECTORY_PARENT = JOB_DIRECTORY.variant(
+    message="contains .., which leads elsewhere if a folder before it is a link", advice="write {plain}"
+)
 JOB_CHECKPOINT_NESTED = ProblemKind(
     "JOB_CHECKPOINT_NESTED",
     "the same directory as {other} of job {job}, or one is inside the other",
@@ -80,11 +84,12 @@ def directories(model: Model) -> Iterator[Problem]:
                 path = job.config.get(key)
                 if not isinstance(path, str) or not path.startswith("/"):
                     continue  # reported by the job itself
-                folder = hidden(path, services)
-                if not below(path, *writable) or ".." in path.split("/") or folder:
-                    kind = JOB_DIRECTORY_HIDDEN if folder else JOB_DIRECTORY
+                plain = os.path.normpath(path)
+                folder, inside = hidden(plain, services), below(plain, *writable)
+                if not inside or ".." in path.split("/") or folder:
+                    kind = JOB_DIRECTORY_HIDDEN if folder else JOB_DIRECTORY_PARENT if inside else JOB_DIRECTORY
                     allowed, place = " and ".join(writable), f"{job.variable}.config.{key}"
-                    yield node.report(kind, place, path, folder=folder, writable=allowed)
+                    yield node.report(kind, place, path, folder=folder, writable=allowed, plain=plain)
                 elif key == "checkpoint":
                     checkpoints.append((job, path))
             yield from _unreadable(node, job, services)
@@ -186,12 +191,15 @@ TOPIC_COMPACTED = ProblemKind(
     "without a key, which stops the job, and compaction keeps only the last record of a key",
     "use another profile, such as event_log",
 )
+WRITE_POLICY = "write delete there, and profile: event_log for this topic"
 USE_PROFILE = "set profile: event_log for this topic ({place} is for all topics)"
+TOPIC_COMPACTED_POLICY = TOPIC_COMPACTED.variant(advice=WRITE_POLICY)
 TOPIC_COMPACTED_FOR_ALL = TOPIC_COMPACTED.variant(advice=USE_PROFILE)
 TOPIC_COMPACTED_EVENTS = TOPIC_COMPACTED.variant(
     message="the topic is compacted, but holds events (written by {writers}): compaction keeps only the last event "
     "of a key"
 )
+TOPIC_COMPACTED_EVENTS_POLICY = TOPIC_COMPACTED_EVENTS.variant(advice=WRITE_POLICY)
 TOPIC_COMPACTED_EVENTS_FOR_ALL = TOPIC_COMPACTED_EVENTS.variant(advice=USE_PROFILE)
 
 
@@ -209,21 +217,28 @@ def compacted_topics(model: Model) -> Iterator[Problem]:
     hosts = names(model.brokers)
     for name, jobs in writers.items():
         texts = [f"job {job}, whose key is {key}" for job, key in jobs.items()]
-        place, of_topic = _policy_place(compacted[name])
-        kind = TOPIC_COMPACTED_EVENTS if of_topic else TOPIC_COMPACTED_EVENTS_FOR_ALL
+        kinds = (TOPIC_COMPACTED_EVENTS, TOPIC_COMPACTED_EVENTS_POLICY, TOPIC_COMPACTED_EVENTS_FOR_ALL)
+        place, kind = _policy_place(compacted[name], *kinds)
         variable = compacted[name].own_place(place)
         yield kind.problem(hosts, variable, warning=True, writers=texts, place=place)
     for name, senders in _dead_letter_jobs(model).items():
         if name in compacted:
-            place, of_topic = _policy_place(compacted[name])
-            kind = TOPIC_COMPACTED if of_topic else TOPIC_COMPACTED_FOR_ALL
+            kinds = (TOPIC_COMPACTED, TOPIC_COMPACTED_POLICY, TOPIC_COMPACTED_FOR_ALL)
+            place, kind = _policy_place(compacted[name], *kinds)
             yield kind.problem(hosts, compacted[name].own_place(place), jobs=list(senders), place=place)
 
 
-def _policy_place(topic: Topic) -> tuple[str, bool]:
-    """Return where a topic's cleanup.policy is set in the inventory, and whether this is for this topic only."""
+def _policy_place(
+    topic: Topic, of_profile: ProblemKind, of_config: ProblemKind, for_all: ProblemKind
+) -> tuple[str, ProblemKind]:
+    """Return where a topic's cleanup.policy is set in the inventory, and the kind of problem for this place.
+
+    The topic's profile sets it, its own `config`, or kafka_topic_defaults, for all topics.
+    """
     place = topic.property_place("cleanup.policy")
-    return place, topic.own_place(place) == place
+    if topic.own_place(place) != place:
+        return place, for_all
+    return place, of_profile if place.endswith(".profile") else of_config
 
 
 def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:
@@ -282,8 +297,7 @@ def local_files(model: Model) -> Iterator[Problem]:
 
 DATABASE_CONNECTIONS = ProblemKind(
     "DATABASE_CONNECTIONS",
-    "the jobs ({jobs}) and a migration need more than the unreserved connections ({free}): the server would reject "
-    "some of them",
+    "{jobs} and a migration need more than the unreserved connections ({free}): the server would reject some of them",
     "raise max_connections by at least {missing}, and by 1 for each other client",
 )
 
@@ -300,7 +314,9 @@ def database_connections(model: Model) -> Iterator[Problem]:
         if jobs and 0 < free <= jobs:
             value = next((value for name, value in config.items() if str(name).lower() == "max_connections"), 100)
             place, missing = "postgresql_config[max_connections]", f"{jobs + 1 - free:.0f}"
-            yield machine.report(DATABASE_CONNECTIONS, place, value, free=f"{free:.0f}", jobs=jobs, missing=missing)
+            yield machine.report(
+                DATABASE_CONNECTIONS, place, value, free=f"{free:.0f}", jobs=count_of(jobs, "job"), missing=missing
+            )
 
 
 Place = tuple[str, str]

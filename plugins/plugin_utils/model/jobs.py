@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation 
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import JOB_SPARK_SUSPECT, active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import unit_size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -39,6 +40,7 @@ SPARK = (
     "spark.memory.offHeap.size",
 )
 HEAPS = ("spark.driver.memory", "spark.executor.memory")  # Spark's launcher copies these to -Xmx without a change
+HEAP = re.compile(r"\d+[kmgt]", re.IGNORECASE)  # as the JVM reads it
 MEMORY = (*HEAPS, "spark.driver.memoryOverhead", "spark.memory.offHeap.size")
 PORT = r"0|102[4-9]|10[3-9]\d|1[1-9]\d\d|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]"
 NUMBER, SWITCH, SHARE = r"[1-9]\d*", "true|false", r"0?\.\d+|0|1|[01]\.0*"
@@ -163,11 +165,11 @@ JOB_MEMORY_SMALL = ProblemKind(
 )
 JOB_MEMORY_SUM = ProblemKind(
     "JOB_MEMORY_SUM",
-    "the jobs of this host ({jobs}) need {sum}g together",
-    "lower spark.driver.memory of the jobs, or move one to another host",
+    "less than spark.driver.memory of {jobs} requires: {sum}g",
+    "lower spark.driver.memory, or move a job to another host",
 )
 JOB_MEMORY_SUM_ALL = JOB_MEMORY_SUM.variant(
-    message="the jobs of this host ({jobs}) need {sum}g together: nothing remains for the system"
+    message="spark.driver.memory of {jobs} requires {sum}g: nothing remains for the system"
 )
 
 
@@ -210,8 +212,8 @@ def driver_memory(node: SparkNode) -> dict[str, int]:
 def _driver(spark: Any) -> int:
     """Return spark.driver.memory of a job's Spark settings in bytes; 1 GiB, the default, if not set or invalid."""
     written = str(spark.get(HEAPS[0])) if isinstance(spark, Mapping) else ""
-    # A number without a unit is reported as JOB_MEMORY.
-    return DRIVER if written.strip().isdigit() else _spark_size(written) or DRIVER
+    # Other forms are reported as JOB_MEMORY.
+    return (_spark_size(written) or DRIVER) if HEAP.fullmatch(written.strip()) else DRIVER
 
 
 JOB_MASTER = ProblemKind(
@@ -227,7 +229,10 @@ JOB_MEMORY = ProblemKind(
 )
 JOB_MEMORY_BYTES = JOB_MEMORY.variant(
     message="the JVM reads a number without a unit as bytes, and would not start",
-    advice="write {number}m for MiB, or use a size such as 4g",
+    advice="write {fitting}, or another size such as 4g",
+)
+JOB_MEMORY_BYTES_LARGE = JOB_MEMORY_BYTES.variant(
+    message="the JVM reads a number without a unit as bytes, but Spark as MiB"
 )
 JOB_MEMORY_LETTERS = JOB_MEMORY.variant(
     message="Spark passes this size to the JVM, which accepts only a number with one letter, and would not start"
@@ -241,8 +246,8 @@ JOB_SPARK_VALUE = ProblemKind(
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
     """Yield a problem for each of a job's Spark settings that is misspelt, or whose value Spark would reject."""
     master = settings.get("spark.master")
-    if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(,0*[1-9]\d*)?\])?", str(master)):
-        zero = re.fullmatch(r"local\[\d+(,\d+)?\]", str(master))
+    if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(\s*,\s*0*[1-9]\d*)?\])?", str(master)):
+        zero = re.fullmatch(r"local\[\d+(\s*,\s*\d+)?\]", str(master))
         place = f"{job.variable}.config.spark[spark.master]"
         yield node.report(JOB_MASTER_ZERO if zero else JOB_MASTER, place, master)
     for name, value in settings.items():
@@ -250,9 +255,12 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
         if name in MEMORY and _spark_size(value) is None:
             yield node.report(JOB_MEMORY, place, value)
         elif name in HEAPS and re.fullmatch(r"\d+", text):
-            yield node.report(JOB_MEMORY_BYTES, place, value, number=value)
-        elif name in HEAPS and not re.fullmatch(r"\d+[kmgt]", text.lower()):
-            kind = JOB_MEMORY_LETTERS if text[:-1].isdigit() else JOB_MEMORY_LETTER
+            # Of megabytes nobody writes a million, and of bytes nobody less.
+            in_bytes = int(text) >= 2**20
+            fitting = f"{int(text) >> 20}m" if in_bytes else f"{text}m"
+            yield node.report(JOB_MEMORY_BYTES_LARGE if in_bytes else JOB_MEMORY_BYTES, place, value, fitting=fitting)
+        elif name in HEAPS and not HEAP.fullmatch(text):
+            kind = JOB_MEMORY_LETTER if HEAP.fullmatch(text[:-1]) else JOB_MEMORY_LETTERS
             yield node.report(kind, place, value, fitting=text[:-1])
         if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], text.lower()):
             yield node.report(JOB_SPARK_VALUE, place, value, expected=form[1])
@@ -263,8 +271,9 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
 
 def _spark_size(value: Any) -> int | None:
     """Return the bytes of a size as Spark reads it, where "512" is 512 MiB; None if the value is not a size."""
-    match = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
-    return int(match.group(1)) * UNITS[match.group(2) or "m"] if match else None
+    match = re.fullmatch(r"(\d+)(b|([kmgtp])b?)?", str(value).strip().lower())
+    unit = (match[3] or match[2] or "m") if match else ""
+    return int(match[1]) * {**UNITS, "b": 1, "p": 2**50}[unit] if match else None
 
 
 JOB_MEMORY_MAX = ProblemKind(
@@ -288,7 +297,8 @@ def _unit_limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]
     sections = entry.get("unit_overrides")
     service = sections.get("Service") if isinstance(sections, Mapping) else None
     override = service.get("MemoryMax") if isinstance(service, Mapping) else None
-    return (size(limit), OF_NODE) if override is None else (size(override), "MemoryMax of its unit_overrides")
+    own = override is not None
+    return unit_size(override if own else limit), "MemoryMax of its unit_overrides" if own else OF_NODE
 
 
 def _above_limit(node: SparkNode, place: str, jobs: Sequence[tuple[Job, Any, int]]) -> list[Problem]:
@@ -375,7 +385,7 @@ def _slots(job: Job) -> tuple[str, int] | None:
     parallelism = whole(settings.get(PARALLELISM))
     if parallelism is not None:
         return PARALLELISM, parallelism
-    match = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", str(settings.get(MASTER) or ""))
+    match = re.fullmatch(r"local(?:\[(\d+)(?:\s*,\s*\d+)?\])?", str(settings.get(MASTER) or ""))
     return (MASTER, int(match[1] or 1)) if match else None
 
 

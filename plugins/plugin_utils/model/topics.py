@@ -349,7 +349,7 @@ def _retention(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
 TOPIC_POLICY = ProblemKind(
     "TOPIC_POLICY",
     "the topic is compacted, so every record needs a key, but records of the profile have none",
-    "use profile compacted_state",
+    "use profile compacted_state, or a policy without compact",
     warning=True,
 )
 TOPIC_POLICY_DELETE = TOPIC_POLICY.variant(

@@ -68,6 +68,18 @@ UNIT_VALUE_NESTED = UNIT_VALUE.variant(
 )
 
 
+def unit_size(value: Any) -> int | None:
+    """Return a size in bytes as systemd reads it, such as 40.4G or "1G 512M"; None if it is no size or a share.
+
+    Of a limit with two values, as 8G:16G, the first one holds.
+    """
+    text = str(value).strip().partition(":")[0]
+    if not re.fullmatch(SIZE, text):
+        return None
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)", text)
+    return sum(int(float(number) * 1024 ** (" KMGTPE".index(unit) if unit else 0)) for number, unit in parts)
+
+
 def rejected_values(key: str, value: Any) -> Iterator[tuple[ProblemKind, dict[str, str]]]:
     """Yield (kind of problem, message details) for each value of the setting `key` that systemd rejects.
 

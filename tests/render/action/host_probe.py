@@ -24,6 +24,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
             path: {"mounted": True, "device": number, "names": []}
             for number, path in enumerate(self._task.args["mounts"])
         },
+        "noexec": [],
         "peers": {},
         "log_dirs": [],
         "dropped": {},
