@@ -22,14 +22,17 @@ def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = N
         raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
 
 
-def firewall_rules(ports: nft_rules.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+def firewall_rules(
+    ports: nft_rules.Rules, known: Mapping[str, Sequence[str]], site_rules: nft_rules.Rules
+) -> list[dict[str, Any]]:
     """Return base_firewall_rules of one host, as dicts {port, from, action}, for the ports that its functions open.
 
-    `known` is {source name: addresses}, the result of the filter firewall_sources. Raises AnsibleFilterError if the key
-    `from` of a port contains a name that is not in `known`.
+    `known` is {source name: addresses}, the result of the filter firewall_sources. `site_rules` are added; an entry
+    with `only: true` replaces the clients of its port. Raises AnsibleFilterError if the key `from` of a port contains a
+    name that is not in `known`.
     """
     try:
-        return nft_rules.rules(ports, known)
+        return nft_rules.rules(ports, known, site_rules)
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 

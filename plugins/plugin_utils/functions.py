@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_
 # Keys whose values are lists of names, of roles or of their inputs.
 INPUTS = ("roles", "heaps", "open_files", "identity", "jvm", "java", "archives", "paths")
 # Sources of connections besides the hosts of a function (plugin_utils/nft_rules.py).
-CLIENT_SOURCES = ("client", "admin")
+CLIENT_SOURCES = ("client", "replication", "admin")
 # Keys whose values are templates, computed for each host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports", "connects")
 FOLDER = Path(__file__).resolve().parents[2] / "functions"
@@ -115,11 +115,12 @@ def _unknown_sources(ports: Any, known: Sequence[str]) -> Iterator[str]:
 def unknown_source(name: str, port: Any, known: Iterable[str]) -> str:
     """Return the error message for a port whose key `from` contains `name`, which is no valid source of connections.
 
-    `port` is the port's number, `known` are the valid names: functions, client and admin.
+    `port` is the port's number, `known` are the valid names: functions and CLIENT_SOURCES.
     """
     closest = nearest(name, known)
     advice = f"did you mean {closest}?" if closest else f"use {', '.join(sorted(known))}"
-    return f"from = {name}: unknown source of port {port}: neither a function nor client or admin; {advice}"
+    others = " or ".join(CLIENT_SOURCES)
+    return f"from = {name}: unknown source of port {port}: neither a function nor {others}; {advice}"
 
 
 def _place(file: Path) -> str:

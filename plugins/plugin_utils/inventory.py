@@ -218,8 +218,15 @@ class Reader:
             besides = next((word for word, own in BESIDES.items() if own == name), "")
             more = words.get(besides) if words else None
             if isinstance(more, list) and isinstance(given.get(name), list):
-                given = {name: [entry for entry in given[name] if entry not in more]}
-                for refusal in refusals(role, name, {name: more}) if more else ():
+                site_options = site_words()[besides].get("options")
+                own = {*(site_options or ())} - {
+                    *(options[name].get("options") or ())
+                }  # keys of the site variable only
+                added = [
+                    {key: entry[key] for key in entry.keys() - own} for entry in more if isinstance(entry, Mapping)
+                ]
+                given = {name: [entry for entry in given[name] if entry not in [*more, *added]]}
+                for refusal in refusals(role, name, {name: more}) if more and not site_options else ():
                     self._refuse(host, refusal.place.replace(name, besides, 1), refusal, page)
             for refusal in refusals(role, name, given):
                 self._refuse(host, refusal.place, refusal, page)

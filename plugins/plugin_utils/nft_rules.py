@@ -7,11 +7,16 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, unknown_source
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 # ZooKeeper probes the addresses of its peers by TCP port 7 (InetAddress.isReachable of an unprivileged process).
 ECHO = 7
 ADDRESSES = ("client_address", "replication_address")
 SSH = 22
+WILDCARDS = ("0.0.0.0", "::", "")
+ONLY = "only"  # key of an entry of site_firewall_rules
+# By source of connections of clients, the variable with their subnet.
+CLIENTS = {"client": "client_network", "replication": "replication_network"}
 
 Rules = Sequence[Mapping[str, Any]]
 
@@ -21,9 +26,9 @@ def sources(
 ) -> dict[str, list[str]]:
     """Return {source name: its addresses and subnets}; ports name the sources that may connect to them.
 
-    A source name is a function, for the addresses of its hosts, or `client` or `admin`. Addresses that a host does not
-    declare are skipped: preflight reports them. `groups` is {group: hosts}, `hostvars` is {host: variables}, and
-    `extra` is {"client" or "admin": further addresses}.
+    A source name is a function, for the addresses of its hosts, or `client`, `replication` (clients in the replication
+    network) or `admin`. Addresses that a host does not declare are skipped: preflight reports them. `groups` is {group:
+    hosts}, `hostvars` is {host: variables}, and `extra` is {"client" or "admin": further addresses}.
     """
     hosts = {host: hostvars[host] for host in groups["all"]}
 
@@ -31,38 +36,58 @@ def sources(
         members = [hosts[host] for host in groups.get(group, [])]
         return list(dict.fromkeys(str(host[name]) for host in members for name in ADDRESSES if host.get(name)))
 
-    networks = [str(values["client_network"]) for values in hosts.values() if values.get("client_network")]
+    def clients(variable: str) -> list[str]:
+        networks = [str(values[variable]) for values in hosts.values() if values.get(variable)]
+        return [source for source in dict.fromkeys([*networks, *extra.get("client", [])]) if source]
+
     return {
         **{name: declared(name) for name in functions()},
-        "client": [source for source in dict.fromkeys([*networks, *extra.get("client", [])]) if source],
+        **{name: clients(variable) for name, variable in CLIENTS.items()},
         "admin": [source for source in [*declared("admin"), *extra.get("admin", [])] if source],
     }
 
 
-def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
+def listener_ports(listeners: Rules, inter_broker: str, replication_address: str = "") -> list[dict[str, Any]]:
     """Return the ports that a broker opens for its listeners, as dicts {port, from, what, input, address}.
 
     `from` are the functions or sources that may connect. To the listener named `inter_broker` these are the brokers,
-    and clients only if there is no other listener. To all other listeners these are the clients. Admin hosts may
-    connect to every listener, since they check the cluster through each.
+    and clients only if there is no other listener. To all other listeners these are the clients: those in the
+    replication network if the listener has the `replication_address` of the broker ('' if it has one network), else
+    those in the client network.
+    Admin hosts may connect to every listener, since they check the cluster through each.
     """
     ports = []
     for listener in listeners:
         among = ["kafka"] if listener["name"] == inter_broker else []
-        outside = ["client"] if not among or len(listeners) == 1 else []
         name, address = listener["name"], listener.get("address")
+        reached_at = listener.get("advertised_address") if address in WILDCARDS else address
+        clients = "replication" if reached_at and reached_at == replication_address else "client"
+        outside = [clients] if not among or len(listeners) == 1 else []
         origin = {"what": f"listener {name}", "input": f"kafka_listeners[{name}]", "address": address}
         ports.append({"port": listener["port"], "from": [*outside, *among, "admin"], **origin})
     return ports
 
 
-def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+def restricted(site_rules: Any) -> set[str]:
+    """Return the ports, as texts, of the entries of site_firewall_rules with `only: true`.
+
+    These entries replace the clients of the port. Anything in `site_rules` that is no entry is skipped.
+    """
+    entries = site_rules if isinstance(site_rules, (list, tuple)) else ()
+    return {
+        str(entry.get("port")) for entry in entries if isinstance(entry, Mapping) and switch(entry.get(ONLY)) is True
+    }
+
+
+def rules(ports: Rules, known: Mapping[str, Sequence[str]], site_rules: Rules = ()) -> list[dict[str, Any]]:
     """Return the firewall rules of one host (base_firewall_rules), as dicts {port, from, action}.
 
     `ports` are the ports that the host's functions open; port 0 means no port and is skipped. Names in `from` of a port
-    become addresses; `known` is {name: addresses}, the result of `sources`. Raises ValueError if `from` contains a name
-    that is not in `known`.
+    become addresses; `known` is {name: addresses}, the result of `sources`. `site_rules` are added to these rules; an
+    entry with `only: true` replaces the clients of its port. Raises ValueError if `from` contains a name that is not in
+    `known`.
     """
+    only = restricted(site_rules)
     firewall_rules = []
     for rule in ports:
         unknown = [name for name in rule["from"] if name not in known]
@@ -70,10 +95,16 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
             place = f"functions/{rule['function']}.yml: " if "function" in rule else ""
             raise ValueError(f"{place}{unknown_source(unknown[0], rule['port'], known)}")
         if rule["port"]:
-            sources = [source for name in rule["from"] for source in known[name]]
+            names = [name for name in rule["from"] if name not in CLIENTS or str(rule["port"]) not in only]
+            sources = [source for name in names for source in known[name]]
             action = {"action": rule["action"]} if "action" in rule else {}
             firewall_rules.append({"port": rule["port"], "from": sources, **action})
-    return firewall_rules
+    return [*firewall_rules, *map(_without_only, site_rules)]
+
+
+def _without_only(entry: Any) -> Any:
+    """Return an entry of site_firewall_rules without the key that base_firewall_rules does not have."""
+    return {key: entry[key] for key in entry if key != ONLY} if isinstance(entry, Mapping) else entry
 
 
 def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:

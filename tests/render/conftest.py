@@ -54,6 +54,7 @@ VARIED: dict[str, dict[str, Any]] = {
             "a.b": False,
         },
         "kafka_stop_timeout": 900,
+        "site_firewall_rules": [{"port": 9092, "from": ["198.18.1.31", "198.18.1.32"], "only": True}],
         "kafka_unit_overrides": {
             "Unit": {"After": ["a.mount", "b.mount"]},
             "Service": {"CPUQuota": "400%", "ReadWritePaths": None},

@@ -119,12 +119,17 @@ def test_every_host_has_rules(inventory_name: str, hosts: Hosts) -> None:
 def test_rules_of_ones_own(inventory_name: str, hosts: Hosts) -> None:
     """A source more is in the rules of the clients' listener and of ZooKeeper's client port, and nowhere else.
 
-    A closed host opens one port.
+    A closed host opens one port. A listener is open to two clients, and to admins, alone.
     """
     for name, port in (("dc1-kafka1", "9092"), ("dc1-zk1", "2281")):
         added = [line.split()[2] for line in table(hosts[name])["content"].splitlines() if "198.19.0.0/16" in line]
         assert added == [port], name
     assert "198.19" not in table(hosts["dc1-kafka2"])["content"]
+    clients = [line.split()[4:] for line in table(hosts["dc1-kafka2"])["content"].splitlines() if "dport 9092" in line]
+    assert [" ".join(sources) for sources in clients] == [
+        "saddr { 198.18.1.1, 198.18.2.1 } accept",
+        "saddr { 198.18.1.31, 198.18.1.32 } accept",
+    ]
     opened = "    tcp dport 9100 ip saddr { 198.18.1.0/24 } accept\n"
     assert table(hosts["dc1-spark1"])["content"] == RULESET + opened + CLOSED.replace("{ 22 }", "{ 22, 2222 }")
     assert [table(hosts["dc1-spark2"])[key] for key in ("state", "content")] == ["absent", RULESET + "  }\n}\n"]

@@ -15,7 +15,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import (
 )
 
 HOSTS = {
-    "k1": {"client_address": "10.0.1.1", "replication_address": "10.0.2.1", "client_network": "10.0.1.0/24"},
+    "k1": {
+        "client_address": "10.0.1.1",
+        "replication_address": "10.0.2.1",
+        "client_network": "10.0.1.0/24",
+        "replication_network": "10.0.2.0/24",
+    },
     "k2": {"client_address": "10.0.3.1", "client_network": "10.0.3.0/24"},
     "z1": {"client_address": "10.0.1.9", "replication_address": "10.0.2.9", "client_network": "10.0.1.0/24"},
     "ops": {"client_address": "10.0.9.1"},
@@ -32,6 +37,7 @@ def test_sources() -> None:
     """Both addresses of every member, each subnet of clients once, what is added last; the undeclared is left out."""
     wanted = {
         "client": ["10.0.1.0/24", "10.0.3.0/24", "192.0.2.0/24"],
+        "replication": ["10.0.2.0/24", "192.0.2.0/24"],
         "admin": ["10.0.9.1", "192.0.2.7"],
         "kafka": ["10.0.1.1", "10.0.2.1", "10.0.3.1"],
         "zookeeper": ["10.0.1.9", "10.0.2.9"],
@@ -52,7 +58,9 @@ def test_sources_with_one_network() -> None:
 
 
 def test_sources_of_groups_that_are_not_there() -> None:
-    assert sources({"all": ["ops"]}, HOSTS, {}) == {name: [] for name in ["client", "admin", *functions()]}
+    assert sources({"all": ["ops"]}, HOSTS, {}) == {
+        name: [] for name in ["client", "replication", "admin", *functions()]
+    }
 
 
 def test_ports_of_a_broker() -> None:
@@ -64,6 +72,39 @@ def test_ports_of_a_broker() -> None:
         {"port": 9093, "from": ["kafka", "admin"], **replication},
     ]
     assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"], **client}]
+
+
+@pytest.mark.parametrize(
+    ("listener", "clients"),
+    [
+        ({"address": "10.0.2.1"}, "replication"),
+        ({"address": "10.0.2.1", "advertised_address": "nat.example.org"}, "replication"),
+        ({"address": "0.0.0.0", "advertised_address": "10.0.2.1"}, "replication"),
+        ({"address": "0.0.0.0", "advertised_address": "10.0.1.1"}, "client"),
+        ({"address": "10.0.1.1"}, "client"),
+    ],
+)
+def test_clients_are_those_of_the_network_of_the_address(listener: dict[str, Any], clients: str) -> None:
+    more = {"name": "MORE", "port": 9095, **listener}
+    assert listener_ports([REPLICATION, more], "REPLICATION", "10.0.2.1")[1]["from"] == [clients, "admin"]
+    assert listener_ports([more], "MORE", "10.0.2.1")[0]["from"] == [clients, "kafka", "admin"]
+
+
+def test_rules_in_place_of_clients() -> None:
+    """The others who need the port stay, and so do all other ports."""
+    ports = [{"port": 9092, "from": ["client", "admin"]}, {"port": 2281, "from": ["client", "kafka"]}]
+    site: list[Any] = [
+        {"port": "9092", "from": ["192.0.2.7"], "only": "yes"},
+        {"port": 9100, "from": ["192.0.2.7"]},
+        "wrong",
+    ]
+    assert rules(ports, KNOWN, site) == [
+        {"port": 9092, "from": ["10.0.9.1"]},
+        {"port": 2281, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1"]},
+        {"port": "9092", "from": ["192.0.2.7"]},
+        {"port": 9100, "from": ["192.0.2.7"]},
+        "wrong",
+    ]
 
 
 def test_rules_name_addresses() -> None:

@@ -14,7 +14,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_jvms, of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import subnet, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import (
+    CLIENTS,
+    ONLY,
+    SSH,
+    lets_in,
+    restricted,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import (
+    rules as computed_rules,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 NAME, SITE = "base_firewall_rules", "site_firewall_rules"
@@ -62,7 +71,8 @@ def _numbers(model: Model, machine: Machine) -> list[int]:
 FIREWALL_FORGOTTEN = ProblemKind(
     "FIREWALL_FORGOTTEN",
     "these rules replace the rules of functions/*.yml, and no rule is for {ports}: every host may connect there",
-    f"move your rules to {SITE}, which adds to the rules of functions/*.yml, and remove {NAME}",
+    f"move your rules to {SITE}, which adds to the rules of functions/*.yml (with {ONLY}: true in place of the clients "
+    f"of the port), and remove {NAME}",
 )
 
 
@@ -135,12 +145,23 @@ def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
 FIREWALL_IDLE = ProblemKind(
     "FIREWALL_IDLE",
     "other rules for this port already allow these sources, so this rule has no effect",
-    "remove it; to allow fewer sources, set base_firewall_rules, which replaces the rules of functions/*.yml",
+    "remove it",
     warning=True,
+)
+FIREWALL_IDLE_CLIENTS = FIREWALL_IDLE.variant(
+    advice=f"remove it, or add {ONLY}: true to it if no other client may connect to this port"
+)
+FIREWALL_IDLE_ONLY = FIREWALL_IDLE.variant(
+    message=f"the rules of functions/*.yml allow no clients at this port, so {ONLY} has no effect",
+    advice=f"remove {ONLY} from this rule",
 )
 FIREWALL_IDLE_REJECT = FIREWALL_IDLE.variant(
     message="another rule allows a source that this rule rejects, and overrides this rule"
 )
+FIREWALL_IDLE_REJECT_CLIENTS = FIREWALL_IDLE_REJECT.variant(
+    advice=f"remove it, and add a rule for this port with {ONLY}: true and the clients that may connect"
+)
+IDLE = (FIREWALL_IDLE, FIREWALL_IDLE_CLIENTS)
 
 
 def idle(model: Model) -> Iterator[Problem]:
@@ -149,8 +170,14 @@ def idle(model: Model) -> Iterator[Problem]:
     All rules of a port add up: a rule that rejects a source has no effect if another rule allows this source.
     """
     for machine in model.functional:
-        site_rules = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
+        site_rules = machine.inputs.entries(SITE) if rules_of(machine) else []
+        only = restricted(site_rules)
         for rule in site_rules:
+            has_clients = _clients_of(model, machine, whole(rule.get("port")))
+            if str(rule.get("port")) in only:
+                if not has_clients and rule.get(ONLY) is True:
+                    yield machine.report(FIREWALL_IDLE_ONLY, f"{SITE}[{rule.get('port')}]")
+                continue
             given, port, rejecting = rule.get("from"), whole(rule.get("port")), rule.get("action") == "reject"
             subnets = [str(source) for source in given if subnet(source)] if isinstance(given, (list, tuple)) else []
             others = [
@@ -160,10 +187,18 @@ def idle(model: Model) -> Iterator[Problem]:
             rivals = site_rules if rejecting else []
             admitted = [source for source in subnets if _admitted(others, port, source, rivals)]
             if admitted and (rejecting or len(admitted) == len(subnets)):
-                kind, variable = FIREWALL_IDLE, f"site_firewall_rules[{rule.get('port')}]"
-                if rejecting:
-                    kind = FIREWALL_IDLE_REJECT
-                yield machine.report(kind, variable, ", ".join(admitted), warning=not rejecting)
+                kinds = (FIREWALL_IDLE_REJECT, FIREWALL_IDLE_REJECT_CLIENTS) if rejecting else IDLE
+                yield machine.report(
+                    kinds[bool(has_clients)], f"{SITE}[{rule.get('port')}]", ", ".join(admitted), warning=not rejecting
+                )
+
+
+def _clients_of(model: Model, machine: Machine, port: int | None) -> set[str]:
+    """Return the sources of clients, keys of CLIENTS, that functions/*.yml allow at a port of a host."""
+    entries = [entry for _, entry in model.items(machine, "ports") if isinstance(entry, Mapping)]
+    return {name for entry in entries if whole(entry.get("port")) == port for name in entry.get("from") or ()} & {
+        *CLIENTS
+    }
 
 
 FIREWALL_MEANT = ProblemKind(
@@ -219,8 +254,9 @@ def _typo(number: str, other: str, different: bool) -> bool:
 
 
 def _same(rule: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two firewall rules are equal; a port as number and the same port as text are equal."""
-    return {**rule, "port": whole(rule.get("port"))} == {**other, "port": whole(other.get("port"))}
+    """Tell whether two firewall rules are equal, apart from `only`; a port as number and as text are equal."""
+    same = {"port": whole(rule.get("port")), ONLY: None}, {"port": whole(other.get("port")), ONLY: None}
+    return {**rule, **same[0]} == {**other, **same[1]}
 
 
 def _admitted(others: Sequence[Mapping[str, Any]], port: int | None, source: str, site_rules: Sequence[Any]) -> bool:
@@ -239,13 +275,43 @@ def _admitted(others: Sequence[Mapping[str, Any]], port: int | None, source: str
 FIREWALL_PEER = ProblemKind(
     "FIREWALL_PEER",
     "hosts of this inventory connect to this port from these addresses, but no rule allows them",
-    "remove base_firewall_rules, or add these addresses to a rule for this port",
+    f"remove {NAME}, or add these addresses to a rule for this port",
+)
+FIREWALL_PEER_SITE = FIREWALL_PEER.variant(advice=f"allow these addresses by a rule for this port in {SITE}")
+FIREWALL_PEER_NETWORK = FIREWALL_PEER.variant(
+    message="not set, so the firewall of {targets} does not allow this host to connect to port {port}",
+    advice="set it, as 198.51.100.0/24, or add the address of this host to firewall_extra_sources.client",
 )
 
 
 def everybody_needed(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each port at which a host's firewall denies another declared host that has to connect."""
-    denied: dict[tuple[str, int], list[str]] = {}
+    """Yield a problem for each port at which a host's firewall denies another declared host that has to connect.
+
+    The problem is at the variable that the site has to set: not at base_firewall_rules if the project computes it.
+    """
+    without_network: dict[tuple[str, str, int], list[str]] = {}
+    for (target, port), hosts in _denied(model).items():
+        machine, sources = model.machines[target], ", ".join(hosts)
+        reached = [f"{address}:{port}" for _, address in hosts.values()]
+        networks, by_site = _clients_of(model, machine, port), str(port) in restricted(machine.inputs.entries(SITE))
+        if not _is_computed(model, machine):
+            yield machine.report(FIREWALL_PEER, f"{NAME}[{port}]", sources, endpoints=reached)
+        elif by_site or not networks:
+            yield machine.report(FIREWALL_PEER_SITE, f"{SITE}[{port}]", sources, endpoints=reached)
+        elif not networks <= _without_network(machine):  # else reported as FIREWALL_CLIENTS
+            for name, _ in hosts.values():
+                without_network.setdefault((name, CLIENTS[min(networks)], port), []).append(target)
+    for (name, variable, port), targets in without_network.items():
+        peer = model.machines[name]
+        yield peer.report(FIREWALL_PEER_NETWORK, variable, targets=targets, port=port, endpoints=[])
+
+
+def _denied(model: Model) -> dict[tuple[str, int], dict[str, tuple[str, str]]]:
+    """Return {(host, port): {address that its firewall denies: (host with this address, address of the port)}}.
+
+    Only connections that the hosts of the inventory have to make count.
+    """
+    denied: dict[tuple[str, int], dict[str, tuple[str, str]]] = {}
     rules = {machine.name: rules_of(machine) for machine in model.functional}
     closed = {machine.name: left_alone(machine) is not None for machine in model.functional}
     for machine in model.functional:
@@ -255,20 +321,44 @@ def everybody_needed(model: Model) -> Iterator[Problem]:
                 source = machine.inner_address if network == "replication" else machine.address(network)
                 connects = source and str(model.machines[target].address(network)) == peer["address"]
                 if connects and not lets_in(rules[target], port, str(source), closed[target]):
-                    denied.setdefault((target, port), []).append(str(source))
-    for (target, port), addresses in denied.items():
-        yield FIREWALL_PEER.problem((target,), f"{NAME}[{port}]", ", ".join(addresses))
+                    denied.setdefault((target, port), {})[str(source)] = (machine.name, str(peer["address"]))
+    return denied
+
+
+def _is_computed(model: Model, machine: Machine) -> bool:
+    """Tell whether base_firewall_rules of a host has the value that functions/all.yml computes."""
+    ports = [entry for _, entry in model.items(machine, "ports")]
+    try:
+        computed = computed_rules(ports, machine.inputs.mapping("firewall_sources"), machine.inputs.entries(SITE))
+    except (KeyError, TypeError, ValueError):
+        return False
+    return [*map(_key, computed)] == [*map(_key, rules_of(machine))]
+
+
+def _key(rule: Mapping[str, Any]) -> tuple[int | None, list[str], str]:
+    return whole(rule.get("port")), [*map(str, rule.get("from") or ())], str(rule.get("action") or "accept")
+
+
+def _without_network(machine: Machine) -> set[str]:
+    """Return the sources of clients, keys of CLIENTS, for which no subnet or address is known on a host."""
+    known = machine.inputs.mapping("firewall_sources")
+    return {name for name in CLIENTS if known.get(name) == []}
 
 
 FIREWALL_CLIENTS = ProblemKind(
     "FIREWALL_CLIENTS",
-    "no subnet of clients is known, so the rules would deny all clients",
-    "set client_network or firewall_extra_sources.client, or base_firewall: false",
+    "not set, and firewall_extra_sources.client is empty, so the firewall rules would deny all clients",
+    "set it, as 198.51.100.0/24, or set firewall_extra_sources.client, or base_firewall: false",
 )
 
 
 def clients(model: Model) -> Iterator[Problem]:
     """Yield a problem for each host whose firewall rules contain no subnet of clients: every client would be denied."""
     for machine in model.functional:
-        if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
-            yield machine.report(FIREWALL_CLIENTS, "firewall_sources")
+        only, ports = restricted(machine.inputs.entries(SITE)), [entry for _, entry in model.items(machine, "ports")]
+        for name in sorted(_without_network(machine) if rules_of(machine) else ()):
+            needs = [
+                port.get("port") for port in ports if isinstance(port, Mapping) and name in (port.get("from") or ())
+            ]
+            if any(whole(port) and str(port) not in only for port in needs):
+                yield machine.report(FIREWALL_CLIENTS, CLIENTS[name])

@@ -55,8 +55,9 @@ def _scalar(value: Any, declared: str) -> Any:
 
 
 def _entry(place: str, number: int, item: Any) -> str:
-    name = item.get("principal") or item.get("name") if isinstance(item, Mapping) else None
-    return f"{place}[{name if isinstance(name, str) else number}]"
+    keys = ("principal", "name", "port") if isinstance(item, Mapping) else ()
+    title = next((item[key] for key in keys if item.get(key)), None)
+    return f"{place}[{title if isinstance(title, (int, str)) else number}]"
 
 
 def checked(place: str, value: Any, option: Option) -> tuple[Any, list[Fault]]:

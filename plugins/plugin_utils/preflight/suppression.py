@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # By code, the codes that explain it, on any hosts: jobs run on other hosts than brokers.
 ANYWHERE: Mapping[str, tuple[str, ...]] = {
+    "RACK_UNEVEN": ("DATACENTER_GROUP", "LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
     "JOB_LISTENER": ("BROKERS_LISTENER",),  # the brokers use a listener of clients, or one without a login
     "DATABASE_USER_OWNS": ("DATABASE_OWNER",),  # a database with several owners belongs to the job too
 }
@@ -25,7 +26,6 @@ SAME_HOSTS: Mapping[str, tuple[str, ...]] = {
     "NETWORK_ELSEWHERE": ("NETWORK_OVERLAP",),
     "PRINCIPAL_NOT_SUPER": ("CERTIFICATE_DUPLICATE",),
     "STORE_GROUP": ("CERTIFICATE_DUPLICATE",),
-    "RACK_UNEVEN": ("DATACENTER_GROUP", "LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
     # With one group for each datacenter, a wrong group changes the number of groups.
     "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_MIXED", "ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
@@ -43,6 +43,7 @@ SAME_ENTRY: Mapping[str, tuple[str, ...]] = {
     "DICT_REPLACED": ("GROUP_SHADOWED",),
     "GROUP_RIVALS": ("GROUP_SHADOWED",),
     "JOB_ACL": ("JOB_CONFIG",),
+    "NETWORK_MISSING": ("FIREWALL_CLIENTS", "FIREWALL_PEER"),
     "VARIABLE_UNREAD": ("GROUP_SHADOWED",),  # of a group that also has brokers, which read it
     # One broker has another value than the others: correcting that solves both.
     "MIN_ISR_ONE": ("PROPERTY_TWICE", "BROKERS_DIFFER"),
@@ -72,6 +73,9 @@ def is_explained(problem: Problem, problems: Iterable[Problem]) -> bool:
 
 
 def _explains(other: Problem, problem: Problem) -> bool:
+    endpoints = problem.details.get("endpoints")
+    if endpoints and (problem.code, other.code) == ("FIREWALL_PEER", "BOOTSTRAP_UNKNOWN"):
+        return set(endpoints) <= {entry.strip() for entry in str(other.value).split(",")}  # not where clients connect
     if other.warning and not problem.warning:
         return False  # an accepted risk hides no error
     together = not (problem.hosts and other.hosts and set(problem.hosts).isdisjoint(other.hosts))

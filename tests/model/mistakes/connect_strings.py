@@ -34,7 +34,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "group spark/kafka_client[bootstrap.servers]",
         "write 198.18.1.21:9092 (listener CLIENT)",
         variables={"spark": {"kafka_client": {"bootstrap.servers": "198.18.1.21:9093"}}},
-        also=frozenset({"FIREWALL_PEER", "JOB_PROTOCOL"}),
+        also=frozenset({"JOB_PROTOCOL"}),
     ),
     Mistake(
         "ACKS_NOT_ALL",

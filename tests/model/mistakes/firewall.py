@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_IDLE",
         f"{BROKERS}/site_firewall_rules[9092]",
-        "set base_firewall_rules",
+        "add only: true",
         variables=kafka(site_firewall_rules=[{"port": 9092, "from": ["198.18.1.31"]}]),
     ),
     Mistake(
@@ -60,9 +60,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "FIREWALL_CLIENTS",
-        "groups zookeeper and kafka/firewall_sources",
-        "set client_network",
+        "groups zookeeper and kafka/client_network",
+        "set it, as 198.51.100.0/24",
         hosts={"    client_network: 198.18.1.0/24\n": ""},
-        also=frozenset({"NETWORK_MISSING", "FIREWALL_PEER"}),
     ),
 )
