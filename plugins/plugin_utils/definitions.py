@@ -197,7 +197,7 @@ class Definitions:
         """
         spec = self.spec(section, name, settings)
         if spec and spec.get("jvm"):
-            message = f"{self.title} reads it only as an option of its JVM; in zoo.cfg it has no effect"
+            message = f"{self.title} reads it only as an option of its JVM, so it has no effect in zoo.cfg"
             return Finding("unknown", name, value, message, f"add -D{name}={text_of(value)} to zookeeper_java_options")
         if spec:
             return None

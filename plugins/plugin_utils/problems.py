@@ -13,6 +13,12 @@ from typing import Any
 WHOLE = "the whole inventory"
 OWN_NAME = "{{ inventory_hostname }}"
 FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  # as JSON
+SEPARATOR = ";"  # between the message and the advice of a problem, and nowhere else
+# A number, at most one adjective, and a noun: the noun loses its s if the number is 1.
+COUNTED = re.compile(
+    r"(\{(\w+)\} (?:[a-z-]+ )?(?:broker|byte|character|connection|day|file|group|host|hour|partition|rack|replica"
+    r"|second|server|slot|thread))s\b"
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class ProblemKind:
 
     The templates are for `str.format`; the details of a problem fill their placeholders, lists joined by commas. Each
     code has one ProblemKind, defined next to the rule that reports it; `variant` returns a copy with another text.
+    No template contains the SEPARATOR of message and advice.
     """
 
     code: str
@@ -108,8 +115,8 @@ class ProblemKind:
             variable,
             self.code,
             value,
-            self.message.format_map(texts),
-            self.advice.format_map(texts),
+            _counted(self.message, details).format_map(texts),
+            _counted(self.advice, details).format_map(texts),
             self.warning if warning is None else warning,
             group,
             details,
@@ -117,7 +124,35 @@ class ProblemKind:
 
 
 def _joined(detail: Any) -> Any:
-    return ", ".join(map(str, detail)) if isinstance(detail, (list, tuple)) else detail
+    """Return a detail as it is printed: entries of a list joined by commas, a dict as in YAML, numbers unchanged."""
+    if isinstance(detail, (list, tuple)):
+        return ", ".join(map(written, detail))
+    return written(detail) if isinstance(detail, (bool, Mapping)) else detail
+
+
+def _counted(template: str, details: Mapping[str, Any]) -> str:
+    """Return a template with the singular of each noun whose number is 1: `1 replica` instead of `1 replicas`."""
+    return COUNTED.sub(lambda match: match[1] if str(details.get(match[2])) == "1" else match[0], template)
+
+
+def written(value: Any) -> str:
+    """Return a value as an inventory would contain it, in YAML's flow style: `[a, b]`, `{a: 1}`, `true`, `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{written(key)}: {_quoted(written(item))}' for key, item in value.items())}}}"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return f"[{', '.join(_quoted(written(item)) for item in value)}]"
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    """Return a text on one line, in quotes if it would be invisible otherwise."""
+    if "\n" in text:
+        return json.dumps(text, ensure_ascii=False)
+    return text if text and text == text.strip() else f"'{text}'"
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
@@ -148,7 +183,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     """
     hosts: dict[Problem, list[str]] = defaultdict(list)
     for problem in problems:
-        hosts[replace(problem, hosts=(), value=str(problem.value) if problem.value is not None else None)] += (
+        hosts[replace(problem, hosts=(), value=written(problem.value) if problem.value is not None else None)] += (
             problem.hosts
         )
     return _merged_by_name([replace(problem, hosts=tuple(dict.fromkeys(names))) for problem, names in hosts.items()])
@@ -183,8 +218,8 @@ def _without_name(problem: Problem) -> Problem | None:
 
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
     """Return a problem as one line: `CODE where = value: message; advice`; `groups` is {group: hosts}."""
-    value = "" if problem.value is None else f" = {problem.value}"
-    return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}; {problem.advice}"
+    value = "" if problem.value is None else f" = {_quoted(written(problem.value))}"
+    return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}{SEPARATOR} {problem.advice}"
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:

@@ -153,7 +153,7 @@ def test_whom_no_listener_makes(name: str, more: dict[str, Any], nobody: bool, t
     lines = said({**told, "kafka": more}, tmp_path)
     found = [line for line in lines if "USER_NOBODY" in line]
     assert bool(found) == nobody, lines
-    assert all(f"kafka_users[{name}].credential = False: no client can log in" in line for line in found)
+    assert all(f"kafka_users[{name}].credential = false: no client can log in" in line for line in found)
 
 
 HOST_NUMBERS = {f"dc1-{kind}{n}": first + n for kind, first in (("zk", 10), ("kafka", 20)) for n in (1, 2, 3)}

@@ -1,11 +1,16 @@
 """Values of another type than declared: said once, in words of the site, with nothing that merely follows."""
 
+import pkgutil
+from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins import plugin_utils
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import SEPARATOR, ProblemKind, line, merged
 from model.mistakes.access import TOPIC, users
 from model.mistakes.base import LAB, VAULT, kafka, listeners, spoil
 from model.said import check
@@ -63,7 +68,7 @@ FIREWALL = "firewall_extra_sources"
             NUMBER,
         ),
         ({"all": {"organization": ["lab"]}}, "group all/organization", "instead of text"),
-        ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = False", "instead of text"),
+        ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = false", "instead of text"),
         ({"spark": {"spark_job_jobs": {"name": "count_words"}}}, "group spark/spark_job_jobs", LIST),
     ],
 )
@@ -128,3 +133,52 @@ def test_the_file_in_which_a_password_is_missing_is_named(tmp_path: Path) -> Non
     missing = [line for line in lines if line.startswith("VARIABLE_MISSING")]
     assert len(missing) == 2
     assert all(f"to vault.passwords in {tmp_path}/inventory/group_vars/all/z.yml" in line for line in missing)
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        (["delete", "compact"], " = [delete, compact]"),
+        ({"a": [1, True], "b": None, "c": {"d": ""}}, " = {a: [1, true], b: null, c: {d: ''}}"),
+        (False, " = false"),
+        ("", " = ''"),
+        (" dc1", " = ' dc1'"),
+        ("one\ntwo", ' = "one\\ntwo"'),
+        ("a b", " = a b"),
+        (0, " = 0"),
+        (None, ""),
+    ],
+)
+def test_a_value_is_printed_as_it_is_written(value: Any, printed: str) -> None:
+    """On one line, as in YAML, also when problems of several hosts are one line."""
+    kind = ProblemKind("TWO_WORDS", "wrong: {other}", "correct it")
+    problem = kind.problem(("a",), "x", value, other=["b", value] if value else "")
+    (one,) = merged([problem])
+    assert (
+        line(problem, {}).partition(": wrong")[0] == line(one, {}).partition(": wrong")[0] == f"TWO_WORDS a/x{printed}"
+    )
+    assert "True" not in line(one, {}) and "{'" not in line(one, {})
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "1 replica and 1 other host"), (2, "2 replicas and 2 other hosts")])
+def test_a_noun_fits_its_number(number: int, text: str) -> None:
+    kind = ProblemKind("TWO_WORDS", "{n} replicas and {n} other hosts", "correct it")
+    assert kind.problem((), "", n=number).message == text
+
+
+def kinds_in(value: Any) -> Iterator[ProblemKind]:
+    """Yield the kinds in a value of a module, also in tables of kinds."""
+    if isinstance(value, ProblemKind):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from kinds_in(item)
+
+
+def test_only_one_semicolon() -> None:
+    """It is between the message and the advice, and in no template of any kind."""
+    names = [module.name for module in pkgutil.walk_packages(plugin_utils.__path__, f"{plugin_utils.__name__}.")]
+    kinds = {kind for name in names for value in vars(import_module(name)).values() for kind in kinds_in(value)}
+    assert len(kinds) > 500
+    texts = {text for kind in kinds for text in (kind.message, kind.advice)}
+    assert [text for text in sorted(texts) if SEPARATOR in text] == []

@@ -111,7 +111,7 @@ def test_what_only_a_jvm_option_sets_is_said_to_do_nothing() -> None:
         "unknown",
         "jute.maxbuffer",
         5000000,
-        "ZooKeeper 3.8.6 reads it only as an option of its JVM; in zoo.cfg it has no effect",
+        "ZooKeeper 3.8.6 reads it only as an option of its JVM, so it has no effect in zoo.cfg",
         "add -Djute.maxbuffer=5000000 to zookeeper_java_options",
     )
 

@@ -140,7 +140,7 @@ def test_reason(tmp_path: Path, name: str) -> None:
     chain, reason = REASONS[name]
     assert said(run(tmp_path / "pki", **given(tmp_path, chain))) == [
         f"CERTIFICATE_CHAIN {WHERE} peers would reject its chain: {reason}; "
-        "have it issued by a CA that is allowed to; `openssl verify -purpose` names the certificate"
+        "have it issued by a CA that is allowed to (`openssl verify -purpose` names the certificate)"
     ]
 
 

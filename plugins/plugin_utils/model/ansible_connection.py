@@ -57,7 +57,7 @@ HOST_ADDRESS = CONNECTION_WORD.variant(
 )
 HOST_TEXT = CONNECTION_WORD.variant(
     message="neither a host name nor an address",
-    advice="set the address only; set the port in ansible_port, and the user in ansible_user",
+    advice="set only the address here, the port in ansible_port, and the user in ansible_user",
 )
 HOST_PORT = HOST_TEXT.variant(message="contains a port")
 BECOME_UNKNOWN = CONNECTION_WORD.variant(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import below_minimum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
@@ -63,6 +64,7 @@ LIMIT_MEANT_NO_CONNECTION = LIMIT_MEANT.variant(
     message="no client and no other broker could connect",
     advice=f"remove it, or name exceptions in {PER_ADDRESS}.overrides",
 )
+LIMIT_MEANT_DANGER = LIMIT_MEANT.variant(message="{consequence}", advice="remove it, or set at least {minimum}")
 LIMIT_MEANT_SHUTDOWN = LIMIT_MEANT.variant(
     message="leaders would not move before a broker stops: each restart would leave partitions without a leader",
     advice="remove it (default: true)",
@@ -73,7 +75,7 @@ LIMIT_MEANT_USUAL = LIMIT_MEANT.variant(
 )
 LIMIT_MEANT_REAUTH = LIMIT_MEANT.variant(
     message="the unit is milliseconds: every client would log in again and again",
-    advice="write {number}000 if you mean seconds; 3600000 is an hour",
+    advice="write {number}000 if you mean seconds, or for example 3600000 for an hour",
 )
 LIMIT_MEANT_PRODUCER = LIMIT_MEANT.variant(
     message="less than {other} ({least}): a producer that retries after a pause would write a record twice",
@@ -195,6 +197,7 @@ def limits(model: Model) -> Iterator[Problem]:
             yield from _numbers(broker, variable, layer)
             if whole(layer.get(PER_ADDRESS)) == 0 and not broker.config.get(f"{PER_ADDRESS}.overrides"):
                 yield broker.report(LIMIT_MEANT_NO_CONNECTION, f"{variable}[{PER_ADDRESS}]", 0)
+            yield from _dangers(broker, variable, layer)
             if text(layer.get("controlled.shutdown.enable")).lower() == "false":
                 yield broker.report(LIMIT_MEANT_SHUTDOWN, f"{variable}[controlled.shutdown.enable]", False)
             yield from _seconds(broker, variable, layer)
@@ -203,6 +206,20 @@ def limits(model: Model) -> Iterator[Problem]:
             yield from _sessions(broker, variable, layer)
             yield from _required(broker, variable, layer)
         yield from _largest_batch(broker)
+
+
+def _dangers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Yield a problem for each limit with which no cluster can run, as 0 for max.connections, though Kafka accepts it.
+
+    Properties with a rule of their own are left out.
+    """
+    definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
+    for name in (str(name) for name in layer if name not in (PER_ADDRESS, SEGMENT, *EXPIRIES, *REQUIRED)):
+        limit = below_minimum(name, layer[name])
+        if limit and not list(definitions.judge("broker", {name: layer[name]})):
+            minimum, consequence = limit
+            place = f"{variable}[{name}]"
+            yield broker.report(LIMIT_MEANT_DANGER, place, layer[name], minimum=minimum, consequence=consequence)
 
 
 def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:

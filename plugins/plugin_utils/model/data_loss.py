@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS, TINY
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS, TINY, UNLIMITED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble import settings_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
@@ -77,11 +78,15 @@ def retention(model: Model) -> Iterator[Problem]:
     Also yield a warning if the log cleaner is off, because compacted topics would fill the disk.
     """
     for broker in model.brokers:
+        definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
         for variable, layer in broker.layers:
             for name, least in LEAST.items():
                 value = whole(layer.get(name))
                 other_unit = (name in SPANS and seconds(value)) or (name in TINY and tiny(value))  # LIMIT_MEANT
-                if value is not None and 0 <= value < least and not other_unit:
+                if value is None or not 0 <= value < least or other_unit:
+                    continue
+                is_rejected = value == 0 and name in UNLIMITED and not name.endswith("bytes")  # LIMIT_MEANT
+                if not is_rejected and not list(definitions.judge("broker", {name: layer[name]})):
                     yield broker.report(RETENTION_SHORT, f"{variable}[{name}]", value, least=least)
             name = "log.cleaner.enable"
             if text(layer.get(name)).lower() == "false":

@@ -126,7 +126,7 @@ def jobs(model: Model) -> Iterator[Problem]:
     for (kind, variable, name), readers in literal_groups.items():
         yield kind.problem(names(model.brokers), variable, name, name=name, jobs=list(readers))
     for number, jobs_denied in denials.items():
-        denied = "; ".join(f"{need} ({', '.join(nodes)})" for need, nodes in jobs_denied.items())
+        denied = " and ".join(f"{need} ({', '.join(nodes)})" for need, nodes in jobs_denied.items())
         variable = f"kafka_acls[{acls[number].get('principal')}]"
         yield ACL_JOB_DENIED.problem(names(model.brokers), variable, denied=denied)
 

@@ -74,7 +74,7 @@ def _time(machine: Machine, text: str | None) -> Iterator[Problem]:
     if text and not reasons and not occurs(text, datetime.now(UTC).date()):
         kind = TIMER_CALENDAR_NEVER
     if kind:
-        yield machine.report(kind, f"{TIMER}.on_calendar", text, reasons="; ".join(reasons))
+        yield machine.report(kind, f"{TIMER}.on_calendar", text, reasons=" and ".join(reasons))
 
 
 TIMER_RATE = ProblemKind(

@@ -163,7 +163,7 @@ def types(model: Model) -> Iterator[Problem]:
 INPUT_NOT_A_LIST = ProblemKind("INPUT_NOT_A_LIST", "{fault}", "write it as {written}")
 INPUT_REFUSED = ProblemKind("INPUT_REFUSED", "{fault}", "see {page} for the valid names and types")
 INPUT_NOT_A_LIST_HIDDEN = INPUT_NOT_A_LIST.variant(advice="see {page} for the valid names and types")
-INPUT_REFUSED_FORM = INPUT_REFUSED.variant(advice="write {number}; if a template computes it, add the filter int")
+INPUT_REFUSED_FORM = INPUT_REFUSED.variant(advice="write {number} (if a template computes it, add the filter int)")
 INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, on and off are true and false in YAML")
 
 

@@ -33,7 +33,7 @@ KNOWN = (x509.CertificatePolicies, x509.PolicyConstraints, x509.InhibitAnyPolicy
 CERTIFICATE_CHAIN = ProblemKind(
     "CERTIFICATE_CHAIN",
     "peers would reject its chain: {reason}",
-    "have it issued by a CA that is allowed to; `openssl verify -purpose` names the certificate",
+    "have it issued by a CA that is allowed to (`openssl verify -purpose` names the certificate)",
 )
 CERTIFICATE_CHAIN_SAME_NAME = CERTIFICATE_CHAIN.variant(
     message="signed by another CA with the same name, {issuer}",

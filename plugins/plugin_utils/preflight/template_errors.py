@@ -20,7 +20,7 @@ LOGIN_PASSWORD = ProblemKind(
 )
 LOGIN_UNKNOWN = ProblemKind(
     "LOGIN_UNKNOWN",
-    "{users} has no user of this name; it has {others}",
+    "{users} has no user of this name, only {others}",
     "correct the name, or declare the user",
 )
 LOGIN_UNKNOWN_ABSENT = LOGIN_UNKNOWN.variant(
