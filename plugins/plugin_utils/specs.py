@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible.module_utils.common.yaml import yaml_load
 
 ROLES_PATH = Path(__file__).resolve().parents[2] / "roles"
 WORDS_PATH = Path(__file__).resolve().parents[1] / "definitions" / "site.yml"
+
+
+EXAMPLE = re.compile(r"for example (?:`([^`]+)`|([^\s,]*[^\s,.]))")
+# By type of a variable, a value of this type.
+OF_TYPE = {"bool": "true", "dict": "{name: value}", "int": "1", "list": "[value]"}
+
+
+class Described(NamedTuple):
+    """A variable that this project knows, for the advice to set it."""
+
+    example: str
+    """A line of an inventory, such as `datacenter: dc1`."""
+    page: str
+    description: str
+    """The first sentence of its description."""
+
+
+def described(name: str) -> Described | None:
+    """Return how to set a site variable or role input; None if this project knows no variable of this name.
+
+    The example is taken from the description, else from the default, else from the type.
+    """
+    role = role_of().get(name)
+    option = argument_spec(role).get(name) if role else site_words().get(name)
+    if option is None:
+        return None
+    text = " ".join(str(option.get("description") or "").split())
+    found, default = EXAMPLE.search(text), option.get("default")
+    value = next((group for group in found.groups() if group), "") if found else ""
+    if not value and default not in (None, "", [], {}):
+        value = str(default).lower() if isinstance(default, bool) else str(default)
+    value = value or OF_TYPE.get(str(option.get("type")), "text")
+    page = f"roles/{role}/README.md" if role else "inventories/README.md"
+    return Described(f"{name}: {value}", page, re.split(r"\.(?= |$)|;|, for example", text, maxsplit=1)[0])
 
 
 @cache

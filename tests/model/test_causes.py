@@ -212,3 +212,19 @@ def test_a_page_without_the_plugin_says_what_preflight_says(tmp_path: Path) -> N
     assert "WIRING_MISSING group all: no file of the inventory names the plugin" in said
     assert "undefined" not in said
     assert "Probe the host" not in said
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("{{ memory }}", "set it for the whole inventory or for a group, as `memory: 64g` (inventories/README.md: "
+                         "Memory of the host)"),
+        ("{{ my_heapp }}", "set it, for the whole inventory or for a group, or write my_heap where it is used"),
+        ("{{ unheard }}", "set it, for the whole inventory or for a group, or correct the name where it is used"),
+    ],
+)  # fmt: skip
+def test_what_a_missing_variable_is_set_to(value: str, wanted: str, tmp_path: Path) -> None:
+    variables = {**kafka(kafka_heap=value), "all": {"my_heap": "1g"}}
+    (line,) = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[1]
+    assert line.startswith("VARIABLE_MISSING group kafka/"), line
+    assert line.endswith(f"not set, but used by kafka_heap; {wanted}"), line

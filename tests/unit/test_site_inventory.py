@@ -16,6 +16,7 @@ from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 from model.preflight import started
 
+from ansible_collections.millrace.kafka.plugins.inventory.absent import InventoryModule
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections, templar_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
 
@@ -240,3 +241,29 @@ def test_two_functions_cannot_say_the_same_variable() -> None:
     known = {name: Function(name, variables={"port": 1, name: 2}) for name in ("one", "other")}
     with pytest.raises(ValueError, match=r"port is set in one, other; set it once"):
         variables(known)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("lab", ": this folder does not exist; did you mean "),
+        ("zzz", ": this folder does not exist; correct -i, which names an inventory"),
+        ("labs/host.yml", ": this file does not exist; did you mean "),
+        ("nosuch/hosts.yml", "/nosuch does not exist; correct -i, which names an inventory"),
+    ],
+)
+def test_an_inventory_that_does_not_exist(path: str, message: str, tmp_path: Path) -> None:
+    """It is named, and with it the one that was probably meant."""
+    (tmp_path / "labs").mkdir()
+    (tmp_path / "labs" / "hosts.yml").write_text(PLUGIN + HOSTS)
+    plugin = InventoryModule()
+    assert plugin.verify_file(str(tmp_path / path))
+    with pytest.raises(AnsibleError) as error:
+        plugin.parse(None, None, str(tmp_path / path))
+    assert message in str(error.value)
+    assert ("did you mean" in message) == (str(tmp_path / "labs") in str(error.value))
+
+
+@pytest.mark.parametrize("path", ["a,b", "/etc/ansible/hosts", __file__])
+def test_an_inventory_that_need_not_exist_or_exists(path: str) -> None:
+    assert not InventoryModule().verify_file(path)

@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import DATACENTER_GROUP, RACK_TWICE
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, written
 
 CONFIG = "kafka_config"  # reported as CONFIG_REPLACED
 # Dicts that may be replaced: a missing key of the vault is reported where it is used, and the sources are documented.
@@ -241,11 +241,26 @@ def _lost_entries(weaker: Any, stronger: Any) -> list[str]:
         return [str(key) for key in weaker if not isinstance(stronger, Mapping) or key not in stronger]
     kept = [_identity(entry) for entry in stronger] if isinstance(stronger, list) else []
     entries = [entry for entry in weaker if isinstance(entry, Mapping) and _identity(entry) not in kept]
-    return [
-        str(next((entry[key] for key in ("name", "principal", "port", "path") if key in entry), "an entry"))
-        for entry in entries
-    ]
+    return list(dict.fromkeys(map(_title, entries)))
 
 
 def _identity(entry: Any) -> Any:
-    return entry.get("name", entry) if isinstance(entry, Mapping) else entry
+    """Return what identifies an entry of a list.
+
+    This is its name, the user and client of a quota, or the whole entry of an ACL, whose name is that of its resource.
+    """
+    if not isinstance(entry, Mapping) or "principal" in entry:
+        return entry
+    quota = {key: entry[key] for key in ("user", "client_id") if key in entry}
+    return entry.get("name", quota or entry)
+
+
+def _title(entry: Mapping[str, Any]) -> str:
+    """Return a text that names an entry: an ACL by its principal and resource, a quota by its user and client."""
+    if "principal" in entry:
+        resource = " ".join(str(entry[key]) for key in ("resource", "name") if entry.get(key))
+        return f"{entry['principal']}{f' on {resource}' if resource else ''}"
+    if own := next((entry[key] for key in ("name", "port", "path") if key in entry), None):
+        return str(own)
+    of_quota = " ".join(f"{key.replace('_', ' ')} {entry[key]}" for key in ("user", "client_id") if entry.get(key))
+    return of_quota or written(entry)

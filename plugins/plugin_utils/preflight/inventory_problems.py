@@ -59,6 +59,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.variable_
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.yaml_numbers import other_bases
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, merged
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import described
 
 # vault.passwords.orders, or with brackets; neither a call nor a value with a default.
 PATH = re.compile(
@@ -80,6 +81,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "LISTENER_ADDRESS": (),
     "RESOURCES_REPLACED": (),
     "LISTENER_UNKNOWN": ("kafka_listeners",),
+    "LISTENERS_NONE": ("kafka_listeners",),
     "SUPER_USER_INVALID": ("kafka_super_users",),
     "MIN_ISR_EQUAL": ("kafka_replication_factor",),
     "MIN_ISR_TOO_HIGH": ("kafka_replication_factor",),
@@ -116,7 +118,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         return [of_all, *(file.problem for file in files)]
     found = [
         *without_used_names(reader.with_own_problems(check_model(model)), raw, model),
-        *unread_inputs(raw, model),
+        *unread_inputs(raw, reader, model),
         *role_mappings(raw, model),
         *conflicts(reader, model),
         *overridden_values(reader, model),
@@ -270,6 +272,12 @@ VARIABLE_MISSING = ProblemKind(
     "not set, but used by {users}",
     "set it, for the whole inventory or for a group, or correct the name where it is used",
 )
+VARIABLE_MISSING_KNOWN = VARIABLE_MISSING.variant(
+    advice="set it for the whole inventory or for a group, as `{example}` ({page}: {description})"
+)
+VARIABLE_MISSING_NEAR = VARIABLE_MISSING.variant(
+    advice="set it, for the whole inventory or for a group, or write {near} where it is used"
+)
 VARIABLE_MISSING_FACT = VARIABLE_MISSING.variant(
     advice="write the value itself: facts of hosts are not known when the inventory is checked"
 )
@@ -337,8 +345,12 @@ def _missing_variable(name: str, hosts: Sequence[str], users: Sequence[str], raw
     """
     root, *keys = name.split(".")
     if not keys or root.startswith("ansible_"):
-        kind = VARIABLE_MISSING_FACT if root.startswith("ansible_") else VARIABLE_MISSING
-        return kind.problem(hosts, name, users=users)
+        if root.startswith("ansible_"):
+            return VARIABLE_MISSING_FACT.problem(hosts, name, users=users)
+        if known := described(name):
+            return VARIABLE_MISSING_KNOWN.problem(hosts, name, users=users, **known._asdict())
+        near = nearest(name, raw)
+        return (VARIABLE_MISSING_NEAR if near else VARIABLE_MISSING).problem(hosts, name, users=users, near=near)
     value: Any = raw.get(root)
     for key in keys[:-1]:
         value = value[key]

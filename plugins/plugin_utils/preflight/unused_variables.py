@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, project_variables
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import VARIABLE_SUSPECT
@@ -71,11 +72,11 @@ VARIABLE_UNREAD = ProblemKind(
 )
 
 
-def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+def unread_inputs(raw: Mapping[str, Mapping[str, Any]], reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield a problem for each role input that is set on a host without this role.
 
-    An input that all hosts have is no problem, because it is intended for all hosts. `raw` is {host: its variables
-    before templating}.
+    An input that all hosts have is no problem, because it is intended for all hosts. Neither is an input of a group for
+    hosts of several functions, see `_is_of_several`. `raw` is {host: its variables before templating}.
     """
     for function in functions().values():
         readers = model.groups[function.name]
@@ -91,8 +92,25 @@ def unread_inputs(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterato
                 if known and len(hosts) == len(others):
                     continue
                 for host in hosts:
-                    if not _is_used(raw[host], model.names[host] - project_variables(), name):
+                    is_used = _is_used(raw[host], model.names[host] - project_variables(), name)
+                    if not is_used and not _is_of_several(host, name, reader, model, readers):
                         yield VARIABLE_UNREAD.problem((host,), name, function=function.name)
+
+
+def _is_of_several(host: str, name: str, reader: Reader, model: Model, readers: Collection[str]) -> bool:
+    """Tell whether the group that sets a variable of `host` sets it for a place, not for the function of the host.
+
+    Such a group has hosts that read the variable (`readers`), or hosts of several functions, or it is a datacenter or
+    rack.
+    """
+    values, raw = reader.values_by_group(), reader.raw(host)
+    setters = [group for group in reader.groups_of(host) if name in values.get(group, {})]
+    if not setters or values[setters[-1]][name] != raw[name]:
+        return False
+    members = set(model.all_groups.get(setters[-1], ()))
+    is_place = not values[setters[-1]].keys().isdisjoint(("datacenter", "rack"))
+    of_one_function = any(members <= set(hosts) for hosts in model.groups.values())
+    return is_place or not of_one_function or not members.isdisjoint(readers)
 
 
 def without_used_names(
