@@ -134,7 +134,7 @@ def test_a_broker_of_the_wrong_datacenter(tmp_path: Path) -> None:
     hosts = {"dc1-kafka2: {}, dc1-kafka3: {}": "dc1-kafka2: {}, dc1-kafka3: {}, dc2-kafka3: {}",
              "dc2-kafka2: {}, dc2-kafka3: {}": "dc2-kafka2: {}"}  # fmt: skip
     lines = lines_of("stretch2", hosts, tmp_path)
-    assert len(lines) == 1 and lines[0].startswith("RACK_UNEVEN kafka_rack: brokers per rack: dc1 4, dc2 2"), lines
+    assert len(lines) == 1 and lines[0].startswith("RACK_UNEVEN group kafka/kafka_rack = dc1 4, dc2 2: the data"), lines
 
 
 def of_defaults(defaults: dict[str, Any], **config: Any) -> dict[str, dict[str, Any]]:

@@ -282,3 +282,45 @@ def test_a_denial_on_another_address_shuts_nobody_out(tmp_path: Path) -> None:
     """A job is judged by the addresses of its node."""
     denial = {**JOBS[1], "permission": "deny", "host": "192.0.2.9"}
     assert said(tmp_path, LAB, all={"kafka_acls": [*JOBS, denial]}) == []
+
+
+FIVE = {
+    "        dc1-kafka3:\n": "".join(
+        f"        dc1-kafka{n}: {{kafka_broker_id: {n}, client_address: 198.18.1.2{n}, "
+        f"replication_address: 198.18.2.2{n}}}\n"
+        for n in (4, 5)
+    )
+    + "        dc1-kafka3:\n",
+    "hosts: {dc1-zk1: {}, dc1-kafka1: {}}": "hosts: {dc1-zk1: {}, dc1-kafka1: {}, dc1-kafka4: {}}",
+    "hosts: {dc1-zk2: {}, dc1-kafka2: {}}": "hosts: {dc1-zk2: {}, dc1-kafka2: {}, dc1-kafka5: {}}",
+}
+SIX = {"        dc1-kafka1:": "        dc1-kafka9: {kafka_broker_id: 9, client_address: 198.18.51.29, "
+       "replication_address: 198.18.52.29, datacenter: dc1}\n        dc1-kafka1:"}  # fmt: skip
+ACCEPTED = {"accept_risks": ["RACK_UNEVEN"]}
+
+
+@pytest.mark.parametrize(
+    ("inventory", "hosts", "of_all", "begins"),
+    [
+        ("lab", FIVE, {}, ["RACK_UNEVEN group kafka/kafka_rack = dc1-a 2, dc1-b 2, dc1-c 1: the racks have different "
+                           "numbers of brokers: with 3 replicas, dc1-kafka3 has a replica of 100 % of the partitions"]),
+        ("lab", FIVE, ACCEPTED, []),
+        ("lab", FIVE, {"kafka_replication_factor": 5, "kafka_min_insync_replicas": 3}, []),  # each broker has all
+        ("lab", {}, ACCEPTED, ["RISK_IDLE group all/accept_risks = RACK_UNEVEN: no setting has this risk any more"]),
+        ("lab_stretch2", SIX, {}, ["RACK_UNEVEN group kafka/kafka_rack = dc1 3, dc2 2: the datacenters have different "
+                                   "numbers of brokers, so some partitions have up to 3 of 4 replicas"]),
+        ("lab_stretch2", SIX, ACCEPTED, ["RACK_UNEVEN group kafka/kafka_rack = dc1 3, dc2 2: the datacenters have "]),
+    ],
+)  # fmt: skip
+def test_racks_of_different_sizes(
+    inventory: str, hosts: dict[str, str], of_all: dict[str, Any], begins: list[str], tmp_path: Path
+) -> None:
+    """An error where a datacenter may hold too many replicas; else a warning that goes once it is accepted."""
+    site = replace(LAB, inventory=inventory, hosts=hosts, variables={"all": of_all})
+    problems, lines = check(spoil(tmp_path / "inventory", site))
+    assert len(lines) == len(begins), lines
+    assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True)), lines
+    assert [problem.warning for problem in problems] == [inventory == "lab" or bool(of_all)] * len(begins)
+    wanted = "accepted by accept_risks" if of_all else "(3 or 6 brokers in all), or accept_risks: [RACK_UNEVEN]"
+    wanted = wanted if inventory == "lab" or of_all else "(4 or 6 brokers in all), or accept_risks: [RACK_UNEVEN]"
+    assert all(line.endswith(wanted) for line in lines if line.startswith("RACK_UNEVEN")), lines

@@ -73,11 +73,15 @@ RESERVED = DATABASE_CONTRADICTION.variant(
 )
 RESERVED_BY_DEFAULT = DATABASE_CONTRADICTION.variant(
     message="PostgreSQL reserves {reserved} connections by default: the server would not start",
-    advice="raise max_connections, or lower superuser_reserved_connections",
+    advice="remove it (default: 100), or set it to more than {reserved}",
 )
 WAL_SENDERS = DATABASE_CONTRADICTION.variant(
     message="max_wal_senders (default: 10) requires wal_level replica: the server would not start",
     advice="set max_wal_senders: 0 too, or remove wal_level",
+)
+WAL_SENDERS_ARCHIVE = WAL_SENDERS.variant(
+    message="max_wal_senders (default: 10) and archive_mode require wal_level replica: the server would not start",
+    advice="remove wal_level",
 )
 ARCHIVE_LEVEL = DATABASE_CONTRADICTION.variant(
     message="archive_mode requires wal_level replica: the server would not start",
@@ -136,9 +140,10 @@ def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
         details = {"reserved": f"{reserved:.0f}", "connections": f"{connections:.0f}"}
         yield place or "max_connections", RESERVED if place else RESERVED_BY_DEFAULT, details
     if str(settings.get("wal_level")).lower() == "minimal":
+        archives = text_of(settings.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0")
         if _number(settings, specs, "max_wal_senders", 10) > 0:
-            yield "wal_level", WAL_SENDERS, {}
-        elif text_of(settings.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0"):
+            yield "wal_level", WAL_SENDERS_ARCHIVE if archives else WAL_SENDERS, {}
+        elif archives:
             yield "wal_level", ARCHIVE_LEVEL, {}
     least, most = _number(settings, specs, "min_wal_size", 80), _number(settings, specs, "max_wal_size", 1024)
     if {"min_wal_size", "max_wal_size"} <= set(settings) and least > most:

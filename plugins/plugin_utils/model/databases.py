@@ -98,7 +98,7 @@ def users(model: Model) -> Iterator[Problem]:
                     yield machine.report(DATABASE_NAME, f"{place}.{key}", text)
             if user.get("password") == "":
                 yield machine.report(DATABASE_PASSWORD_NONE, f"{place}.password", user=user.get("name"))
-            yield from _invalid_sources(machine, place, user)
+            yield from _invalid_sources(machine, f"{place}.from", user.get("from"))
         yield from _owners(machine, entries)
 
 
@@ -123,6 +123,10 @@ DATABASE_SOURCE = ProblemKind(
 )
 DATABASE_SOURCE_FORM = DATABASE_SOURCE.variant(
     message="{reason}", advice="use an address, or a subnet such as 198.51.100.0/24"
+)
+DATABASE_SOURCE_DEFAULT = DATABASE_SOURCE.variant(
+    message="the list is empty: users without `from` could not log in from any host",
+    advice="list addresses, or remove it (default: the Spark hosts)",
 )
 DATABASE_SOURCE_WORLD = DATABASE_SOURCE.variant(
     message="every host of the internet may try passwords", advice="list the subnets of the clients"
@@ -150,8 +154,6 @@ def sources(model: Model) -> Iterator[Problem]:
     host of a job that logs in as this user.
     """
     for machine in _databases(model):
-        rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
-        closed = left_alone(machine) is not None
         for user in machine.inputs.entries(USERS):
             place, given = f"{USERS}[{user.get('name')}].from", user.get("from")
             if given in ([], ()):
@@ -162,11 +164,28 @@ def sources(model: Model) -> Iterator[Problem]:
                 yield machine.report(kind, place, ", ".join(addresses), **details)
                 continue
             for source in addresses:
-                net = subnet(source)
-                if net is not None and net.prefixlen < WIDEST[net.version]:
-                    yield machine.report(DATABASE_SOURCE_WORLD, place, source)
-                elif net is not None and rules and port and not lets_in(rules, port, source, closed):
-                    yield machine.report(DATABASE_SOURCE_FIREWALL, place, source, port=port, source=source)
+                yield from _source(machine, place, source)
+        yield from _default_sources(machine)
+
+
+def _default_sources(machine: Machine) -> Iterator[Problem]:
+    """Yield the problems of postgresql_sources, from which the users without `from` may log in."""
+    place, users = "postgresql_sources", [user for user in machine.inputs.entries(USERS) if user.get("from") is None]
+    addresses = machine.inputs.sequence(place)
+    if users and machine.inputs.values.get(place) in ([], ()):
+        yield machine.report(DATABASE_SOURCE_DEFAULT, place)
+    for source in map(str, addresses) if users else ():
+        yield from _source(machine, place, source)
+
+
+def _source(machine: Machine, place: str, source: str) -> Iterator[Problem]:
+    """Yield the problem of a source of a database user that includes the internet, or that the firewall denies."""
+    rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
+    net, closed = subnet(source), left_alone(machine) is not None
+    if net is not None and net.prefixlen < WIDEST[net.version]:
+        yield machine.report(DATABASE_SOURCE_WORLD, place, source)
+    elif net is not None and rules and port and not lets_in(rules, port, source, closed):
+        yield machine.report(DATABASE_SOURCE_FIREWALL, place, source, port=port, source=source)
 
 
 def _excluded_jobs(model: Model, server: Machine, user: Mapping[str, Any]) -> tuple[ProblemKind, dict[str, Any]] | None:
@@ -195,13 +214,14 @@ def _excluded_jobs(model: Model, server: Machine, user: Mapping[str, Any]) -> tu
     return kinds[2 * (len(excluded) > 1) + (len(jobs) > 1)], {"nodes": " and ".join(excluded), "jobs": jobs}
 
 
-def _invalid_sources(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
-    given = user.get("from")
+def _invalid_sources(machine: Machine, place: str, given: Any) -> Iterator[Problem]:
+    """Yield a problem for each source in the list `given` that is neither an address nor a subnet."""
     for source in given if isinstance(given, (list, tuple)) else ():
         try:
             network(source)
         except ValueError as error:
-            yield machine.report(DATABASE_SOURCE_FORM, f"{place}.from", source, reason=str(error))
+            reason = str(error) if "host bits" in str(error) else "neither an address nor a subnet"
+            yield machine.report(DATABASE_SOURCE_FORM, place, source, reason=reason)
 
 
 DATABASE_VERSION = ProblemKind(
@@ -224,6 +244,9 @@ DATABASE_SETTING_OWNED = ProblemKind(
 DATABASE_SETTING_OWNED_FIXED = DATABASE_SETTING_OWNED.variant(
     message="the role sets this setting: connections of jobs depend on the value", advice="remove it"
 )
+DATABASE_SETTING_OWNED_NEAR = DATABASE_SETTING_OWNED.variant(
+    message="this version of PostgreSQL has no such setting, and the role sets {near}", advice="remove it{instead}"
+)
 DATABASE_SETTING = ProblemKind("DATABASE_SETTING", "this version of PostgreSQL has no such setting", "remove it")
 DATABASE_SETTING_TYPO = DATABASE_SETTING.variant(advice="did you mean {near}?")
 
@@ -242,8 +265,7 @@ def settings(model: Model) -> Iterator[Problem]:
             yield machine.report(DATABASE_ADDRESS, "postgresql_address", address)
         if version and not VERSION.fullmatch(version):
             yield machine.report(DATABASE_VERSION_FORM, "postgresql_version", version)
-        for source in machine.inputs.sequence("postgresql_sources"):
-            yield from _invalid_sources(machine, "postgresql_sources", {"from": [source]})
+        yield from _invalid_sources(machine, "postgresql_sources", machine.inputs.values.get("postgresql_sources"))
         specs = {name.lower(): spec for name, spec in definitions(version).items()}
         for name, value in machine.inputs.mapping("postgresql_config").items():
             yield from _setting(machine, specs, str(name), value)
@@ -260,7 +282,11 @@ def _setting(machine: Machine, specs: Mapping[str, Mapping[str, Any]], name: str
         kind = DATABASE_SETTING_OWNED if OWNED[key] else DATABASE_SETTING_OWNED_FIXED
         yield machine.report(kind, place, input=OWNED[key])
     elif spec is None and not OF_EXTENSION.fullmatch(name):
-        near = nearest(name, specs)
+        near = nearest(name, [*specs, *OWNED])
+        if near in OWNED:
+            instead = f", and use {OWNED[near]}" if OWNED[near] else ""
+            yield machine.report(DATABASE_SETTING_OWNED_NEAR, place, near=near, instead=instead)
+            return
         yield machine.report(DATABASE_SETTING_TYPO if near else DATABASE_SETTING, place, near=near)
     elif key in ZONES and unknown_zone(text_of(value)):
         yield machine.report(DATABASE_VALUE_ZONE, place, text_of(value))
@@ -296,9 +322,10 @@ DATABASE_OTHER = ProblemKind(
     "postgresql_users declares the user of this login for database {database}",
     "set dbname to {database}, or use another user",
 )
+DATABASE_OTHER_USERS = DATABASE_OTHER.variant(advice="use a user of database {wanted}: {candidates}")
 DATABASE_OTHER_MIGRATE = DATABASE_OTHER.variant(
     message="the job uses database {database}, but migrate would create the tables in this database",
-    advice="use the owner of {database} in migrate",
+    advice="use the owner of {database} in migrate: {owners}",
 )
 DATABASE_OTHER_PORT = DATABASE_OTHER.variant(
     message="the database server of {server} listens at port {port}", advice="use database_client, which sets the port"
@@ -320,23 +347,21 @@ def jobs(model: Model) -> Iterator[Problem]:
             job_user: Mapping[str, Any] = {}
             place = f"{job.variable}.config.database"
             if server := hosts.get(str(database.get("host"))):
-                user = job_user = yield from _login(node, place, database, server)
+                user = job_user = yield from _login(node, place, database, server, database.get("dbname"), owner=False)
                 if user.get("owner"):
                     yield node.report(DATABASE_USER_OWNS, f"{place}.user", database.get("user"))
                 yield from _connection(node, place, database, server)
             migrating, place = {**database, **job.migrate}, f"{job.variable}.migrate"
             if job.migrate and (server := hosts.get(str(migrating.get("host")))):
-                user = yield from _login(node, place, migrating, server)
-                owners = [
-                    str(entry.get("name"))
-                    for entry in server.inputs.entries(USERS)
-                    if entry.get("owner") and entry.get("database") == user.get("database")
-                ]  # without an owner: DATABASE_OWNER
+                wanted = job_user.get("database") or database.get("dbname")
+                user = yield from _login(node, place, migrating, server, wanted, owner=True)
+                owners = _owners_of(server, str(user.get("database")))  # without an owner: DATABASE_OWNER
                 if user and owners and not user.get("owner"):
                     yield node.report(DATABASE_USER_MIGRATES, f"{place}.user", migrating.get("user"), owners=owners)
                 name = str(job_user.get("database"))
-                if owners and job_user and name != user.get("database") and name in _owned(server):
-                    yield node.report(DATABASE_OTHER_MIGRATE, f"{place}.dbname", user.get("database"), database=name)
+                if owners and job_user and name != user.get("database") and (right := _owners_of(server, name)):
+                    kind, other = DATABASE_OTHER_MIGRATE, user.get("database")
+                    yield node.report(kind, f"{place}.dbname", other, database=name, owners=right)
                 yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate}, server)
 
 
@@ -364,8 +389,9 @@ def unused(model: Model) -> Iterator[Problem]:
             yield machine.report(DATABASE_IDLE, "")
 
 
-def _owned(server: Machine) -> set[str]:
-    return {str(user.get("database")) for user in server.inputs.entries(USERS) if user.get("owner")}
+def _owners_of(server: Machine, database: str) -> list[str]:
+    owners = (user for user in server.inputs.entries(USERS) if user.get("owner"))
+    return [str(user.get("name")) for user in owners if str(user.get("database")) == database]
 
 
 DATABASE_USER = ProblemKind(
@@ -378,11 +404,12 @@ DATABASE_USER_TYPO = DATABASE_USER.variant(advice="did you mean {near}?")
 
 
 def _login(
-    node: SparkNode, place: str, database: Mapping[str, Any], server: Machine
+    node: SparkNode, place: str, database: Mapping[str, Any], server: Machine, wanted: Any, *, owner: bool
 ) -> Generator[Problem, None, Mapping[str, Any]]:
     """Check that the user of a login is declared for its database; yield the problem, return the declared user.
 
-    Return {} if there is a problem. `database` has the connection parameters of the job, `place` is their variable.
+    Return {} if there is a problem. `database` has the connection parameters of the job, `place` is their variable,
+    `wanted` is the database that the job uses. `owner` is whether the login requires the owner of the database.
     """
     users = server.inputs.entries(USERS)
     user = next((entry for entry in users if str(entry.get("name")) == str(database.get("user"))), None)
@@ -393,7 +420,11 @@ def _login(
         yield node.report(kind, f"{place}.user", database.get("user"), server=server.name, near=near, known=known)
         return {}
     if str(user.get("database")) != str(database.get("dbname")):
-        yield node.report(DATABASE_OTHER, f"{place}.dbname", database.get("dbname"), database=user.get("database"))
+        fitting = (entry for entry in users if entry.get("database") == wanted and bool(entry.get("owner")) == owner)
+        candidates = [str(entry.get("name")) for entry in fitting if entry is not user]
+        kind = DATABASE_OTHER_USERS if candidates else DATABASE_OTHER
+        details: dict[str, Any] = {"database": user.get("database"), "wanted": wanted, "candidates": candidates}
+        yield node.report(kind, f"{place}.dbname", database.get("dbname"), **details)
         return {}
     return user
 

@@ -1,4 +1,4 @@
-"""Rules on the ZooKeeper ensemble: number of servers, addresses, limits, session timeouts."""
+"""Rules on the ZooKeeper ensemble: number of servers, addresses, limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 GROUP, CONFIG, OBSERVERS = "group zookeeper", "zookeeper_config", "zookeeper_observers"
-SESSION, DEFAULT_SESSION = "zookeeper.session.timeout.ms", 30000  # roles/kafka/vars/main/server_properties.yml
 MIN_TICK = 100  # ms: a smaller tickTime was probably written in seconds
 ZOOKEEPER_LIMIT = ProblemKind(
     "ZOOKEEPER_LIMIT",
@@ -78,6 +77,20 @@ ZOOKEEPER_SINGLE = ProblemKind(
     "an ensemble of one server survives no failure",
     "use 3, 5 or 7 servers, or set allow_single_zookeeper: true for a test",
 )
+ZOOKEEPER_SINGLE_OBSERVERS = ZOOKEEPER_SINGLE.variant(
+    message="{observers} {verb} not vote, and an ensemble with one voter survives no failure",
+    advice="remove it{or_fewer}, or set allow_single_zookeeper: true for a test",
+)
+ZOOKEEPER_VOTERS_NONE = ProblemKind(
+    "ZOOKEEPER_VOTERS_NONE",
+    "all servers are observers, which do not vote: no leader could be elected",
+    "remove it{or_fewer}",
+)
+ZOOKEEPER_VOTERS_NONE_DATACENTER = ZOOKEEPER_VOTERS_NONE.variant(
+    message="all servers of {datacenters} are observers, which do not vote, but the layout requires voters in each "
+    "datacenter",
+    advice="remove it, or remove the ids of servers of {datacenters}, so that an odd number of servers votes there",
+)
 ZOOKEEPER_EVEN = ProblemKind(
     "ZOOKEEPER_EVEN",
     "an even ensemble survives no more failures than an ensemble of {smaller}",
@@ -85,7 +98,7 @@ ZOOKEEPER_EVEN = ProblemKind(
 )
 ZOOKEEPER_EVEN_OBSERVERS = ZOOKEEPER_EVEN.variant(
     message="{observers} {verb} not vote, and the {voters} servers that vote survive no more failures than {smaller}",
-    advice="remove it, or choose observers so that an odd number of servers votes",
+    advice="remove it{or_fewer}",
 )
 ZOOKEEPER_MANY = ProblemKind(
     "ZOOKEEPER_MANY",
@@ -119,7 +132,15 @@ def size(model: Model) -> Iterator[Problem]:
     if not model.servers:
         return
     voters, groups = len(model.voters), model.servers[0].groups
-    if voters == 1 and not model.servers[0].inputs.on("allow_single_zookeeper"):
+    if problem := _without_voters(model):
+        yield problem
+        return
+    observers = [server for server in model.servers if not server.votes]
+    if voters == 1 and observers and not model.servers[0].inputs.on("allow_single_zookeeper"):
+        yield ZOOKEEPER_SINGLE_OBSERVERS.problem(
+            names(model.servers), OBSERVERS, ids_of(observers), **observer_details(observers), or_fewer=_fewer(model)
+        )
+    elif voters == 1 and not model.servers[0].inputs.on("allow_single_zookeeper"):
         yield ZOOKEEPER_SINGLE.problem((), GROUP, "1 server")
     elif voters % 2 == 0 and not groups and model.layout != "stretch2" and not _majorities(model):
         yield _even(model)
@@ -129,7 +150,6 @@ def size(model: Model) -> Iterator[Problem]:
         yield ZOOKEEPER_GROUPS_MISSING.problem((), "zookeeper_groups")
     if majorities := _majorities(model):
         datacenters_held = " or ".join(majorities)
-        observers = [server for server in model.servers if not server.votes]
         if observers and not _halves(model.servers):
             yield ZOOKEEPER_DATACENTER_MAJORITY_OBSERVERS.problem(
                 names(model.servers),
@@ -141,6 +161,30 @@ def size(model: Model) -> Iterator[Problem]:
         else:
             value = ", ".join(f"{number} of {voters} in {name}" for name, number in majorities.items())
             yield ZOOKEEPER_DATACENTER_MAJORITY.problem((), GROUP, value, datacenters=datacenters_held)
+
+
+def without_voters(model: Model) -> list[str]:
+    """Return the datacenters whose ZooKeeper servers are all observers, in a layout that requires a voter in each.
+
+    With stretch3, `size` reports that a datacenter then has a majority.
+    """
+    known = datacenters(model.servers) if model.layout in ("stretch2", "stretch2_5") else {}
+    return sorted(name for name, members in known.items() if not any(server.votes for server in members))
+
+
+def _without_voters(model: Model) -> Problem | None:
+    """Return the problem of an ensemble, or of datacenters, without a voter; None if there is none."""
+    observers, missing = [server for server in model.servers if not server.votes], without_voters(model)
+    where, value = names(model.servers), ids_of(observers)
+    if not model.voters:
+        return ZOOKEEPER_VOTERS_NONE.problem(where, OBSERVERS, value, or_fewer=_fewer(model))
+    kind = ZOOKEEPER_VOTERS_NONE_DATACENTER
+    return kind.problem(where, OBSERVERS, value, datacenters=" and ".join(missing)) if missing else None
+
+
+def _fewer(model: Model) -> str:
+    """Return the second advice of a problem of zookeeper_observers; '' if all servers have to vote."""
+    return ", or keep 3 or more voters, so that an odd number of servers votes" if len(model.servers) > 3 else ""
 
 
 def _majorities(model: Model) -> dict[str, int]:
@@ -182,6 +226,7 @@ def _even(model: Model) -> Problem:
             **observer_details(observers),
             voters=voters,
             smaller=voters - 1,
+            or_fewer=_fewer(model),
         )
     return ZOOKEEPER_EVEN.problem((), GROUP, f"{voters} servers", smaller=voters - 1)
 
@@ -376,90 +421,6 @@ def _addresses(server: ZooKeeperServer, addresses: Sequence[Any]) -> Iterator[Pr
         if str(address) not in map(str, server.addresses) and (is_address(address) or with_ports):
             kind = ZOOKEEPER_SERVER_ADDRESS_PORTS if with_ports else ZOOKEEPER_SERVER_ADDRESS
             yield server.report(kind, f"{ENSEMBLE_INPUTS[0]}[{server.number}]", address)
-
-
-ZOOKEEPER_SESSION_RANGE = ProblemKind(
-    "ZOOKEEPER_SESSION_RANGE",
-    "minSessionTimeout {low} is longer than maxSessionTimeout {high}",
-    "correct one of them",
-)
-SESSION_TIMEOUT = ProblemKind(
-    "SESSION_TIMEOUT",
-    "the ensemble allows {low} to {high} ms (2 to 20 ticks of {tick} ms), and would silently use the nearest limit",
-    "set a value in that range, or another tickTime",
-)
-SESSION_TIMEOUT_TICK = SESSION_TIMEOUT.variant(
-    message="the unit is milliseconds: sessions would expire after {high} ms at most, and servers would "
-    "lose each other as fast",
-    advice="remove it (default: 2000)",
-)
-SESSION_TIMEOUT_SERVERS = SESSION_TIMEOUT.variant(
-    message="brokers request sessions of {session} ms ({property}), but the ensemble would allow only "
-    "{low} to {high} ms",
-    advice="remove it (default: 2000)",
-)
-SESSION_TIMEOUT_SERVERS_MAX = SESSION_TIMEOUT_SERVERS.variant(advice="raise it to {session}, or remove it")
-SESSION_TIMEOUT_SERVERS_MIN = SESSION_TIMEOUT_SERVERS.variant(advice="lower it to {session}, or remove it")
-UNREGISTERED_EARLY = ProblemKind(
-    "UNREGISTERED_EARLY",
-    "not longer than the broker's session ({property}, {session} ms): in that time a broker registers again by itself",
-    "set at least {least} seconds, twice the session",
-)
-
-
-def session(model: Model) -> Iterator[Problem]:
-    """Yield a problem if ZooKeeper would not grant the session timeout that brokers request.
-
-    Also yield a problem if kafka_unregistered_timeout is so short that a host would restart its broker before the
-    broker's session has expired.
-    """
-    if not model.servers:
-        return
-    config = model.servers[0].config
-    tick = whole(config.get("tickTime", 2000)) or 2000
-    low = whole(config.get("minSessionTimeout", 2 * tick)) or 2 * tick
-    high = whole(config.get("maxSessionTimeout", 20 * tick)) or 20 * tick
-    if low > high:
-        yield ZOOKEEPER_SESSION_RANGE.problem(names(model.servers), CONFIG, low=low, high=high)
-        return
-    if tick < MIN_TICK:
-        yield SESSION_TIMEOUT_TICK.problem(names(model.servers), f"{CONFIG}[tickTime]", tick, high=high)
-        return
-    for broker in model.brokers:
-        requested = whole(broker.config.get(SESSION, DEFAULT_SESSION))
-        if requested is None:
-            continue
-        seconds = broker.inputs.whole("kafka_unregistered_timeout") or 0
-        if 0 < seconds * 1000 <= requested <= high:
-            yield broker.report(
-                UNREGISTERED_EARLY,
-                "kafka_unregistered_timeout",
-                seconds,
-                property=SESSION,
-                session=requested,
-                least=2 * requested // 1000,
-            )
-        if not low <= requested <= high and SESSION in broker.config:
-            variable = f"kafka_config[{SESSION}]"
-            yield broker.report(SESSION_TIMEOUT, variable, requested, low=low, high=high, tick=tick)
-    if any(SESSION not in broker.config for broker in model.brokers) and not low <= DEFAULT_SESSION <= high:
-        yield _bounded(model, config, low, high)
-
-
-def _bounded(model: Model, config: Mapping[Any, Any], low: int, high: int) -> Problem:
-    """Return the problem of an ensemble that does not grant the default session timeout of brokers.
-
-    `config` has the properties of the servers; `low` and `high` are the timeouts in ms that the ensemble grants.
-    """
-    name, kind = "maxSessionTimeout", SESSION_TIMEOUT_SERVERS_MAX
-    if high >= DEFAULT_SESSION:
-        name, kind = "minSessionTimeout", SESSION_TIMEOUT_SERVERS_MIN
-    if name not in config:
-        name, kind = "tickTime", SESSION_TIMEOUT_SERVERS
-    variable, where = f"{CONFIG}[{name}]", names(model.servers)
-    return kind.problem(
-        where, variable, config.get(name), session=DEFAULT_SESSION, property=SESSION, low=low, high=high
-    )
 
 
 def _plain(value: Any) -> Any:

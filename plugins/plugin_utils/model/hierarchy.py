@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble import ids_of, observer_details
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble import (
+    ids_of,
+    observer_details,
+    without_voters,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import STRETCHED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
@@ -68,16 +72,21 @@ ZOOKEEPER_GROUP_TWICE = ProblemKind(
     "the server with this id is in {count} groups, so ZooKeeper would not start",
     "remove the id from all groups but one",
 )
+ZOOKEEPER_GROUP_TWICE_INSIDE = ZOOKEEPER_GROUP_TWICE.variant(
+    message="the group contains this id {count} times, so ZooKeeper would not start", advice="keep the id once"
+)
 
 
 def membership(model: Model) -> Iterator[Problem]:
     """Yield a problem for each voter in no group or in several groups, and for each group member that does not vote."""
     for first in model.servers[:1]:
         numbers = {server.number: server for server in model.servers}
-        count = Counter(number for members in first.groups.values() for number in members)
+        count = Counter(number for members in first.groups.values() for number in set(members))
         for name, members in first.groups.items():
-            for member in members:
-                variable, where = f"zookeeper_groups[{name}]", names(model.servers)
+            variable, where = f"zookeeper_groups[{name}]", names(model.servers)
+            for member, times in Counter(members).items():
+                if times > 1:
+                    yield ZOOKEEPER_GROUP_TWICE_INSIDE.problem(where, variable, member, count=times)
                 if member not in numbers:
                     yield ZOOKEEPER_GROUP_UNKNOWN.problem(where, variable, member)
                 elif member in first.observers:
@@ -123,6 +132,8 @@ ZOOKEEPER_DECISIVE = ProblemKind(
     "forms a quorum alone: its failure loses writes that nothing else has acknowledged",
     "remove zookeeper_weights, and give each datacenter a group",
 )
+DEFAULT_GROUPS = {"advice": "remove zookeeper_groups (default: one group for each datacenter)"}
+ZOOKEEPER_DECISIVE_GROUPS = ZOOKEEPER_DECISIVE.variant(**DEFAULT_GROUPS)
 
 
 def decisive(model: Model) -> Iterator[Problem]:
@@ -135,6 +146,7 @@ def decisive(model: Model) -> Iterator[Problem]:
     weights = model.servers[0].weights if model.servers else {}
     placed = Counter(number for members in groups.values() for number in members)
     reported = None in map(whole, groups) or any((whole(weight) or 0) < 0 for weight in weights.values())
+    reported = reported or bool(without_voters(model))
     if reported or placed != Counter(voter.number for voter in model.voters) or len(model.voters) < 3:
         return
     layout = layout_of(model)
@@ -152,7 +164,8 @@ def decisive(model: Model) -> Iterator[Problem]:
     for name, members in failures.items():
         if name not in indispensable and quorum(layout, set(members)):
             # Of stretch2 alone: in other layouts the loss of such a datacenter or server leaves no quorum.
-            yield ZOOKEEPER_DECISIVE.problem(where, variable, name, warning=available)
+            kind = ZOOKEEPER_DECISIVE if weights else ZOOKEEPER_DECISIVE_GROUPS
+            yield kind.problem(where, variable, name, warning=available)
 
 
 ZOOKEEPER_INDISPENSABLE = ProblemKind(
@@ -160,6 +173,7 @@ ZOOKEEPER_INDISPENSABLE = ProblemKind(
     "if {failures} fails, the quorum is lost, but the layout promises to continue",
     "remove zookeeper_weights, and give each datacenter a group",
 )
+ZOOKEEPER_INDISPENSABLE_GROUPS = ZOOKEEPER_INDISPENSABLE.variant(**DEFAULT_GROUPS)
 ZOOKEEPER_INDISPENSABLE_MUTE = ZOOKEEPER_INDISPENSABLE.variant(
     message="{server} does not vote: if {failures} fails, the quorum is lost, but the layout promises to continue"
 )
@@ -173,7 +187,9 @@ def _indispensable(model: Model, failures: Sequence[str]) -> Problem:
     weights, where, joined = model.servers[0].weights, names(model.servers), " or ".join(failures)
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     if len(weights) != 1:
-        return ZOOKEEPER_INDISPENSABLE.problem(where, variable, failures=joined)
+        return (ZOOKEEPER_INDISPENSABLE if weights else ZOOKEEPER_INDISPENSABLE_GROUPS).problem(
+            where, variable, failures=joined
+        )
     key, weight = next(iter(weights.items()))
     variable = f"{variable}[{key}]"
     without_vote = [server.name for server in model.servers if server.number == whole(key) and not whole(weight)]

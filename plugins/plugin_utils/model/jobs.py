@@ -96,6 +96,8 @@ def consumer_groups(model: Model) -> Iterator[Problem]:
                 yield node.report(JOB_GROUP, place, group, job=other.name, host=first.name)
 
 
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+JAAS_FILE = "java.security.auth.login.config"  # an option of the JVM, instead of sasl.jaas.config
 JOB_LISTENER = ProblemKind(
     "JOB_LISTENER",
     "this listener is for replication between brokers: it does not serve clients",
@@ -109,7 +111,10 @@ JOB_MECHANISM = ProblemKind(
 )
 JOB_MECHANISM_NO_LOGIN = JOB_MECHANISM.variant(
     message="the job has no login, but listener {listeners} requires {mechanisms}",
-    advice="add a login: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))",
+    advice="add a login: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('{user}'))",
+)
+JOB_MECHANISM_NO_LOGIN_OTHER = JOB_MECHANISM_NO_LOGIN.variant(
+    advice="set sasl.mechanism to one of these, and sasl.jaas.config to a login with it"
 )
 
 
@@ -136,10 +141,12 @@ def connections(model: Model) -> Iterator[Problem]:
             if any(item.name == inner for item in listeners) and not alone:
                 yield node.report(JOB_LISTENER, f"{job.variable}.config.kafka[bootstrap.servers]", inner)
             elif listeners or servers == own_cluster:  # else the job uses another cluster
-                yield from _connection(node, job, list({item.name: item for item in listeners or outer}.values()))
+                yield from _connection(
+                    model, node, job, list({item.name: item for item in listeners or outer}.values())
+                )
 
 
-def _connection(node: SparkNode, job: Job, listeners: Sequence[Listener]) -> Iterator[Problem]:
+def _connection(model: Model, node: SparkNode, job: Job, listeners: Sequence[Listener]) -> Iterator[Problem]:
     """Yield a problem if none of the listeners that a job uses has its security.protocol and sasl.mechanism."""
     place, names = f"{job.variable}.config.kafka", " and ".join(item.name for item in listeners)
     protocol = str(job.kafka.get("security.protocol") or "PLAINTEXT").upper()
@@ -150,11 +157,21 @@ def _connection(node: SparkNode, job: Job, listeners: Sequence[Listener]) -> Ite
     elif protocol.startswith("SASL"):
         mechanism = str(job.kafka.get("sasl.mechanism") or "GSSAPI")
         accepted = sorted({name for item in fitting for name in item.mechanisms})
-        if accepted and mechanism not in accepted:
+        has_login = bool(job.kafka.get("sasl.jaas.config")) or JAAS_FILE in str(job.config.get("spark"))
+        needs_login = mechanism in PASSWORD_MECHANISMS or not job.kafka.get("sasl.mechanism")
+        if accepted and (mechanism not in accepted or (needs_login and not has_login)):
             kind, key = JOB_MECHANISM, "sasl.mechanism"
-            if not job.kafka.get("sasl.jaas.config"):
-                kind, key = JOB_MECHANISM_NO_LOGIN, key if job.kafka.get(key) else "sasl.jaas.config"
-            yield node.report(kind, f"{place}[{key}]", job.kafka.get(key), listeners=names, mechanisms=accepted)
+            if not has_login:
+                by_filter = any(name.startswith("SCRAM-") for name in accepted)
+                kind, key = JOB_MECHANISM_NO_LOGIN if by_filter else JOB_MECHANISM_NO_LOGIN_OTHER, "sasl.jaas.config"
+            details: dict[str, Any] = {"listeners": names, "mechanisms": accepted, "user": _user_of(model, job)}
+            yield node.report(kind, f"{place}[{key}]", job.kafka.get(key), **details)
+
+
+def _user_of(model: Model, job: Job) -> str:
+    """Return the user for the advice to log in: the declared user with the name of the job, else any declared user."""
+    users = [str(user.get("name")) for user in model.present("kafka_users") if user.get("credential") is not False]
+    return next((name for name in (job.name, job.kind) if name in users), users[0] if users else "<user>")
 
 
 JOB_MEMORY_LIMIT = ProblemKind(

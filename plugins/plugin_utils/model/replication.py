@@ -103,17 +103,18 @@ MIN_ISR_TOO_HIGH = ProblemKind(
     "more than the {replicas} replicas: Kafka would reduce it without a message",
     "use {correct}",
 )
-MIN_ISR_TOO_HIGH_TWO = MIN_ISR_TOO_HIGH.variant(advice="set kafka_replication_factor to 3, and use 2")
 MIN_ISR_EQUAL = ProblemKind("MIN_ISR_EQUAL", "one broker down stops all writes with acks=all", "use {correct}")
-# With two replicas no number is right: with 1, records that only one broker has are lost with it.
-MIN_ISR_EQUAL_TWO = MIN_ISR_EQUAL.variant(advice="set kafka_replication_factor to 3, on at least 3 brokers")
-MIN_ISR_EQUAL_DATACENTER = MIN_ISR_EQUAL.variant(
-    advice="set kafka_replication_factor to {enough}: {correct} in-sync replicas can be in one datacenter"
-)
 MIN_ISR_ONE = ProblemKind(
     "MIN_ISR_ONE",
     "a record is acknowledged when one broker has it, and is lost with that broker",
-    "use at least 2",
+    "use at least {smallest}",
+)
+# The advice if no min.insync.replicas is right with the replication factor: another factor, or more brokers.
+ANOTHER_FACTOR = "use {correct}, and set {factor_setting} to {needed}"
+ONLY_FACTOR = "set {factor_setting} to {needed}"
+MORE_BROKERS = (
+    "add brokers until there are at least {needed}, use {correct}, and set {factor_setting} to {needed}: with "
+    "{brokers} brokers no value keeps both records and writes"
 )
 
 
@@ -122,35 +123,62 @@ def least_in_sync(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         replication = settings(broker)
         seen = set()
+        same = [replication[name].value for name in (MIN_ISRS[0], TOPICS)]
         for name, factor_name in ((MIN_ISRS[0], TOPICS), (MIN_ISRS[1], TRANSACTIONS)):
-            setting, factor = replication[name], replication[factor_name].value
-            if setting.value is not None and factor is not None and setting not in seen:
+            setting, factor = replication[name], replication[factor_name]
+            if name == MIN_ISRS[1] and [setting.value, factor.value] != same:
+                continue  # reported as INTERNAL_TOPICS_DIFFER
+            if setting.value is not None and factor.value is not None and setting not in seen:
                 seen.add(setting)
-                yield from _least(model, broker, setting.variable, setting.value, factor)
+                yield from _least(model, broker, setting, factor)
 
 
-def _least(model: Model, broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
-    if least > factor:
-        kind = MIN_ISR_TOO_HIGH if factor > 2 else MIN_ISR_TOO_HIGH_TWO
-        yield broker.report(kind, variable, least, replicas=factor, correct=factor - 1)
-    elif least == factor > 1:
-        most = most_replicas(model, factor) if _is_stretched(model) else None
-        kind = MIN_ISR_EQUAL if factor > 2 else MIN_ISR_EQUAL_TWO
-        if most is not None and factor - 1 <= most and not broker.available:
-            kind = MIN_ISR_EQUAL_DATACENTER
-        enough = _sufficient_factor(model, factor) if kind is MIN_ISR_EQUAL_DATACENTER else None
-        yield broker.report(kind, variable, least, correct=factor - 1, enough=enough)
-    elif least == 1 and factor > 1:
-        yield broker.report(MIN_ISR_ONE, variable, least, warning=broker.available)
+def _least(model: Model, broker: Broker, setting: Setting, factor_setting: Setting) -> Iterator[Problem]:
+    least, factor = setting.value or 0, factor_setting.value or 0
+    if least <= factor and (factor < 2 or 1 < least < factor):
+        return
+    kind = MIN_ISR_TOO_HIGH if least > factor else MIN_ISR_EQUAL if least == factor else MIN_ISR_ONE
+    needed, smallest, correct = correction(model, factor, available=broker.available)
+    if needed != factor:
+        advice = ANOTHER_FACTOR if correct != least else ONLY_FACTOR
+        kind = kind.variant(advice=advice if needed <= len(model.brokers) else MORE_BROKERS)
+    yield broker.report(
+        kind,
+        setting.variable,
+        least,
+        warning=broker.available if kind.code == MIN_ISR_ONE.code else None,
+        replicas=factor,
+        correct=correct,
+        smallest=smallest,
+        needed=needed,
+        factor_setting=factor_setting.variable,
+        brokers=len(model.brokers),
+    )
 
 
-def _sufficient_factor(model: Model, factor: int) -> int:
-    """Return the next larger replication factor with at least two replicas outside each datacenter.
+def correction(model: Model, factor: int, *, available: bool = False) -> tuple[int, int, int]:
+    """Return (replication factor, smallest, largest min.insync.replicas): values that no rule rejects.
 
-    If there are not enough brokers for such a factor, return `factor` + 2.
+    The factor is the smallest from `factor` on, or from 2 on if there are fewer brokers than `factor`. If the brokers
+    are too few for any, the factor is larger than their number. `available` is whether acknowledged records may be
+    lost (promise: available).
     """
-    known = ((number, most_replicas(model, number)) for number in range(factor + 1, len(model.brokers) + 1))
-    return next((number for number, most in known if most is not None and most + 1 < number), factor + 2)
+    brokers = len(model.brokers)
+    for smallest in (2, 1) if available else (2,):
+        for number in range(factor if 2 <= factor <= brokers else 2, brokers + 1):
+            right = [least for least in range(smallest, number) if _is_right(model, number, least, available)]
+            if right:
+                return number, right[0], right[-1]
+    needed = max(4 if _is_stretched(model) and model.layout != "stretch3" else 3, len(model.brokers) + 1)
+    return needed, needed - 1, needed - 1
+
+
+def _is_right(model: Model, factor: int, least: int, available: bool) -> bool:
+    """Tell whether a min.insync.replicas below the replication factor survives the loss of a datacenter as required."""
+    most = most_replicas(model, factor) if _is_stretched(model) else 0
+    keeps_records = most is not None and (most < least or available)
+    keeps_writes = most is not None and (least <= factor - most or not writes_continue(model))
+    return keeps_records and keeps_writes
 
 
 INTERNAL_TOPICS_DIFFER = ProblemKind(
@@ -243,6 +271,10 @@ MIN_ISR_TOO_LOW = ProblemKind(
     "up to {most} of {replicas} replicas are in one datacenter, so its loss can lose acknowledged records",
     "use {correct} with a replication factor of {needed}, or declare promise: available",
 )
+MIN_ISR_TOO_LOW_ALONE = MIN_ISR_TOO_LOW.variant(advice="use {correct} with a replication factor of {needed}")
+MIN_ISR_TOO_LOW_BROKERS = MIN_ISR_TOO_LOW.variant(
+    advice="add brokers until there are at least {needed}, and use {correct} with a replication factor of {needed}"
+)
 MIN_ISR_TOO_LOW_ACCEPTED = MIN_ISR_TOO_LOW.variant(
     advice="use {correct} with a replication factor of {needed}, or keep it: promise: available accepts this"
 )
@@ -250,8 +282,8 @@ MIN_ISR_TOO_LOW_FACTOR = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=F
 MIN_ISR_TOO_LOW_BALANCE = MIN_ISR_TOO_LOW.variant(message=NO_COMPROMISE, advice=BALANCE)
 MIN_ISR_STOPS = ProblemKind(
     "MIN_ISR_STOPS",
-    "if a datacenter is lost, {left} of {replicas} replicas remain, and writes stop, but the layout requires them to "
-    "continue",
+    "if a datacenter is lost, {left} of {replicas} replicas would be left, and writes stop, but the layout requires "
+    "them to continue",
     "use {left}",
 )
 MIN_ISR_STOPS_FACTOR = MIN_ISR_STOPS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
@@ -288,12 +320,13 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
         )
         return
     if least <= most:
-        correct = most + 1
-        kind = MIN_ISR_TOO_LOW_ACCEPTED if available else MIN_ISR_TOO_LOW
-        details: dict[str, Any] = {
-            "needed": max(factor if correct < factor else 2 * most, correct + 1),
-            "correct": correct,
-        }
+        needed, correct, _ = correction(model, factor)
+        # With stretch2, ZooKeeper cannot keep this promise; with fewer replicas left, writes cannot.
+        may_promise = model.layout != "stretch2" and least <= factor - most
+        kind = MIN_ISR_TOO_LOW if may_promise else MIN_ISR_TOO_LOW_ALONE
+        kind = kind if needed <= brokers or may_promise else MIN_ISR_TOO_LOW_BROKERS
+        kind = MIN_ISR_TOO_LOW_ACCEPTED if available else kind
+        details: dict[str, Any] = {"needed": needed, "correct": correct}
         yield kind.problem(hosts, variable, least, warning=available, most=most, replicas=factor, **details)
     if model.layout == "stretch3" and factor > least > factor - most:
         yield MIN_ISR_STOPS.problem(hosts, variable, least, left=factor - most, replicas=factor)
@@ -325,8 +358,8 @@ def writes_continue(model: Model) -> bool:
 
 PROMISE_UNKEPT = ProblemKind(
     "PROMISE_UNKEPT",
-    "if a datacenter is lost, {left} of {replicas} replicas remain, and {setting} is {least}: writes stop until an "
-    "operator acts",
+    "if a datacenter is lost, {left} of {replicas} replicas would be left, and {setting} is {least}: writes stop until "
+    "an operator acts",
     "set {setting} to {left}, which gives up zero loss, or remove promise (default: zero_loss)",
 )
 PROMISE_UNKEPT_ZOOKEEPER = PROMISE_UNKEPT.variant(

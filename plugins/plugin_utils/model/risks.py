@@ -1,4 +1,4 @@
-"""Security risks that a site can accept by listing their codes in the variable accept_risks.
+"""Risks, most of them of security, that a site can accept by listing their codes in the variable accept_risks.
 
 In production, a risk that is not accepted is an error. An accepted risk remains a warning.
 """
@@ -63,12 +63,16 @@ RISKS = frozenset(
         # versions that can lose records; needed for a rollback of an upgrade
         "KAFKA_VERSION",
         "ZOOKEEPER_VERSION",
+        # racks of different sizes
+        "RACK_UNEVEN",
         # another chroot or ensemble than the one that a broker was installed with
         *OF_HOSTS,
     )
 )
 # Refused outside production too, unless accepted.
-ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION", *OF_HOSTS)
+ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION", "RACK_UNEVEN", *OF_HOSTS)
+# Nothing is printed of a warning with such a code that a site accepts: it endangers neither security nor records.
+SILENT = ("RACK_UNEVEN",)
 
 RISK_UNKNOWN = ProblemKind("RISK_UNKNOWN", "no risk that can be accepted has this code", "use one of {codes}")
 RISK_UNKNOWN_MEANT = RISK_UNKNOWN.variant(advice="did you mean {near}?")
@@ -124,7 +128,7 @@ def with_accepted_risks_of_hosts(
 def _with_acceptance(model: Model, problem: Problem) -> Iterator[Problem]:
     """Yield a problem as it is, or, if it is a risk, once for each of its hosts.
 
-    A host that accepts the risk gets a warning; the advice for others is how to accept the risk.
+    A host that accepts the risk gets a warning, or nothing (SILENT); the advice for others is how to accept the risk.
     """
     if problem.code not in RISKS:
         yield problem
@@ -132,7 +136,10 @@ def _with_acceptance(model: Model, problem: Problem) -> Iterator[Problem]:
     when = OF_HOSTS.get(problem.code, "")
     for host in problem.hosts:
         machine = model.machines[host]
-        if problem.code in map(str, machine.inputs.sequence(NAME)):
+        is_accepted = problem.code in map(str, machine.inputs.sequence(NAME))
+        if is_accepted and problem.warning and problem.code in SILENT:
+            continue
+        if is_accepted:
             yield replace(problem, hosts=(host,), advice=f"accepted by {NAME}", warning=True)
         else:
             refused = machine.production or problem.code in ALWAYS

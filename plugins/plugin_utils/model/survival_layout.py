@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
-from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements, shares
 
 
 def layout_of(model: Model) -> Layout:
@@ -77,6 +77,19 @@ def most_replicas(model: Model, factor: int) -> int | None:
         return None
     sites = [{broker.number for broker in members} for members in datacenters(model.brokers).values()]
     return max(len(replicas & site) for replicas in sets for site in sites)
+
+
+def shares_of_brokers(model: Model, factor: int) -> dict[str, float]:
+    """Return {broker: the share of partitions of which it has a replica}, as Kafka places replicas on racks.
+
+    `factor` is the replication factor. Return {} if Kafka would not create a topic with it.
+    """
+    racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
+    try:
+        loads = shares(racks, factor)
+    except ValueError:
+        return {}
+    return {broker.name: loads[broker.number] for broker in model.brokers if broker.number is not None}
 
 
 def most_in_one_rack(model: Model, factor: int) -> int | None:

@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication i
     MIN_ISRS,
     NO_COMPROMISE,
     TOPICS,
+    correction,
     factors_that_survive,
     settings,
     writes_continue,
@@ -50,13 +51,18 @@ TOPIC_MIN_ISR_TOO_HIGH = ProblemKind(
 TOPIC_MIN_ISR_EQUAL = ProblemKind(
     "TOPIC_MIN_ISR_EQUAL", "one broker down stops all writes with acks=all", "set {setting} to {correct}"
 )
-TOPIC_MIN_ISR_EQUAL_TWO = TOPIC_MIN_ISR_EQUAL.variant(advice="use 3 replicas")
 TOPIC_MIN_ISR_ONE = ProblemKind(
     "TOPIC_MIN_ISR_ONE",
     "a record is acknowledged when one broker has it, and is lost with that broker",
-    "set {setting} to at least 2",
+    "set {setting} to at least {smallest}",
 )
-TOPIC_MIN_ISR_ONE_TWO = TOPIC_MIN_ISR_ONE.variant(advice="use 3 replicas")
+# The advice if no min.insync.replicas is right with the replicas of the topic: more replicas, or more brokers.
+MORE_REPLICAS = "use {needed} replicas"
+MORE_REPLICAS_IN_SYNC = "use {needed} replicas, and set {setting} to {correct}"
+MORE_BROKERS = (
+    "add brokers until there are at least {needed}, use {needed} replicas, and set {setting} to {correct}: with "
+    "{brokers} brokers no value keeps both records and writes"
+)
 
 
 def replicas(model: Model) -> Iterator[Problem]:
@@ -99,14 +105,19 @@ def _least_in_sync(model: Model, topic: Topic) -> Iterator[Problem]:
     if least > factor:
         kind, warning = TOPIC_MIN_ISR_TOO_HIGH, False
     elif least == factor:
-        kind = TOPIC_MIN_ISR_EQUAL if factor > 2 else TOPIC_MIN_ISR_EQUAL_TWO
-        warning = _may_stop(model, topic.name)
+        kind, warning = TOPIC_MIN_ISR_EQUAL, _may_stop(model, topic.name)
     elif least == 1:
-        kind = TOPIC_MIN_ISR_ONE if factor > 2 else TOPIC_MIN_ISR_ONE_TWO
-        warning = model.brokers[0].available
+        kind, warning = TOPIC_MIN_ISR_ONE, model.brokers[0].available
     else:
         return
-    details: dict[str, Any] = {"setting": in_sync.setting, "least": least, "replicas": factor, "correct": factor - 1}
+    needed, smallest, correct = correction(model, factor, available=model.brokers[0].available)
+    if needed != factor:
+        advice = MORE_REPLICAS if correct == least else MORE_REPLICAS_IN_SYNC
+        kind = kind.variant(advice=advice if needed <= len(model.brokers) else MORE_BROKERS)
+    details: dict[str, Any] = {
+        **{"setting": in_sync.setting, "least": least, "replicas": factor, "brokers": len(model.brokers)},
+        **{"needed": needed, "smallest": smallest, "correct": correct},
+    }
     yield kind.problem(hosts, in_sync.place, in_sync.value, warning=warning, **details)
 
 
@@ -132,17 +143,23 @@ TOPIC_DATACENTER_LOSS = ProblemKind(
 TOPIC_DATACENTER_LOSS_ACCEPTED = TOPIC_DATACENTER_LOSS.variant(
     advice="set {setting} to at least {correct}, with {needed} replicas, or keep it: promise: available accepts this"
 )
+TOPIC_DATACENTER_LOSS_ALONE = TOPIC_DATACENTER_LOSS.variant(
+    advice="set {setting} to at least {correct}, with {needed} replicas"
+)
+TOPIC_DATACENTER_LOSS_BROKERS = TOPIC_DATACENTER_LOSS.variant(
+    advice="add brokers until there are at least {needed}, and set {setting} to {correct}, with {needed} replicas"
+)
 TOPIC_DATACENTER_LOSS_FACTOR = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
 TOPIC_DATACENTER_LOSS_BALANCE = TOPIC_DATACENTER_LOSS.variant(message=NO_COMPROMISE, advice=BALANCE)
 TOPIC_DATACENTER_STOPS = ProblemKind(
     "TOPIC_DATACENTER_STOPS",
-    "if a datacenter is lost, {left} of {replicas} replicas remain, and writes stop, but {promise} requires them to "
-    "continue",
+    "if a datacenter is lost, {left} of {replicas} replicas would be left, and writes stop, but {promise} requires "
+    "them to continue",
     "set {setting} to {left}",
 )
 TOPIC_DATACENTER_STOPS_PROFILE = TOPIC_DATACENTER_STOPS.variant(
-    message=f"{OF_PROFILE}but if a datacenter is lost, {{left}} remain, and writes stop: {{promise}} requires "
-    "them to continue"
+    message=f"{OF_PROFILE}but if a datacenter is lost, {{remain}}, and writes stop: {{promise}} "
+    "requires them to continue"
 )
 TOPIC_DATACENTER_STOPS_FACTOR = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=FACTORS_THAT_SURVIVE)
 TOPIC_DATACENTER_STOPS_BALANCE = TOPIC_DATACENTER_STOPS.variant(message=NO_COMPROMISE, advice=BALANCE)
@@ -199,14 +216,18 @@ def _datacenter_loss(
                 yield kind.problem(hosts, variable, factor, replicas=factor, brokers=len(model.brokers), factors=others)
             return
     if least <= most:
-        kind = TOPIC_DATACENTER_LOSS_ACCEPTED if available else TOPIC_DATACENTER_LOSS
-        needed = factor if most + 1 < factor else 2 * most
-        numbers: dict[str, Any] = {"most": most, "correct": most + 1, "needed": needed}
+        needed, correct, _ = correction(model, factor)
+        may_promise = model.layout != "stretch2" and least <= factor - most
+        kind = TOPIC_DATACENTER_LOSS if may_promise else TOPIC_DATACENTER_LOSS_ALONE
+        kind = kind if needed <= len(model.brokers) or may_promise else TOPIC_DATACENTER_LOSS_BROKERS
+        kind = TOPIC_DATACENTER_LOSS_ACCEPTED if available else kind
+        numbers: dict[str, Any] = {"most": most, "correct": correct, "needed": needed}
         yield kind.problem(hosts, in_sync.place, in_sync.value, warning=available, **numbers, **details)
     if writes_continue(model) and least > factor - most:
         kind = TOPIC_DATACENTER_STOPS_PROFILE if of_profile else TOPIC_DATACENTER_STOPS
         promise = "layout: stretch3" if model.layout == "stretch3" else "promise: available"
-        yield kind.problem(hosts, in_sync.place, in_sync.value, left=factor - most, promise=promise, **details)
+        left, remain = factor - most, f"{factor - most} remain{'s' if factor - most == 1 else ''}"
+        yield kind.problem(hosts, in_sync.place, in_sync.value, left=left, remain=remain, promise=promise, **details)
 
 
 RESTART_MARGIN = ProblemKind(

@@ -30,6 +30,7 @@ STATE_TOPIC = re.compile(
     r"(?P<single>_schemas|(?:.*[._-])?(?:connect|mm2)-configs?(?:\..*)?)"
     r"|(?:.*[._-])?(?:connect|mm2)-(?:offsets?|status|offset-syncs)(?:\..*)?|.*\.checkpoints\.internal"
 )
+POLICIES = {"compact", "delete"}
 POLICY, UNCLEAN = "cleanup.policy", "unclean.leader.election.enable"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 DURATIONS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
@@ -276,8 +277,9 @@ def contradictions(model: Model) -> Iterator[Problem]:
             variable, value = topic.property_place(name), topic.written[name]
             yield kind.problem(hosts, variable, value, other=other, limit=topic.written[other])
         yield from _largest_batch(model, topic)
-        yield from _retention(hosts, topic)
-        yield from _policy_of_profile(hosts, topic)
+        if topic.policy <= POLICIES:  # else reported as TOPIC_PROPERTY_VALUE
+            yield from _retention(hosts, topic)
+            yield from _policy_of_profile(hosts, topic)
 
 
 TOPIC_MESSAGE = ProblemKind(

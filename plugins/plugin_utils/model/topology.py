@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import LAYOUTS, STRETCHED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import (
+    most_in_one_rack,
+    most_replicas,
+    shares_of_brokers,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
+LEAST_SKEW = 0.05  # a smaller difference between the shares of two brokers is not reported
 DATACENTER_MISSING = ProblemKind(
     "DATACENTER_MISSING", "not declared", "set it for the inventory or for a group of hosts, as datacenter: dc1"
 )
@@ -137,14 +144,50 @@ RACK_SINGLE = ProblemKind(
 )
 RACK_UNEVEN = ProblemKind(
     "RACK_UNEVEN",
-    "brokers per rack: {sizes}, so each broker in a small rack has more replicas",
-    "give each rack the same number of brokers",
+    "the racks have different numbers of brokers: with {replicas} replicas, {most_loaded} has a replica of {most} % of "
+    "the partitions, {least_loaded} of {least} %",
+    "give each rack the same number of brokers ({numbers} brokers in all)",
     warning=True,
 )
 RACK_UNEVEN_STRETCH2 = RACK_UNEVEN.variant(
-    message="brokers per rack: {sizes}, so each broker in a small rack has more replicas, and some partitions have "
-    "more replicas in one datacenter"
+    message="the datacenters have different numbers of brokers, so some partitions have up to {most} of {replicas} "
+    "replicas in one datacenter",
 )
+RACK_UNEVEN_LOSS = RACK_UNEVEN.variant(
+    message="the racks have different numbers of brokers, so up to {most} of {replicas} replicas are in one rack: "
+    "writes stop if that rack fails",
+    advice="use at least {replicas} racks",
+)
+
+
+def _uneven(model: Model, sizes: Mapping[str, int], factor: int) -> Iterator[Problem]:
+    """Yield a problem if racks of different sizes have an effect on where Kafka places replicas.
+
+    `sizes` is {rack: number of its brokers}, `factor` the replication factor. With stretch2, too many replicas in one
+    datacenter are an error; with other layouts, and as long as no datacenter has too many, an uneven share of replicas
+    per broker is a warning. So is a rack without which writes stop.
+    """
+    loads = shares_of_brokers(model, factor)
+    if len(set(sizes.values())) < 2 or not loads:
+        return
+    count, total = len(sizes), sum(sizes.values())
+    fewer, more = total // count * count, -(-total // count) * count
+    details: dict[str, Any] = {
+        "replicas": factor,
+        "numbers": " or ".join(str(number) for number in sorted({fewer, more}) if number >= max(factor, count)),
+    }
+    value, hosts = ", ".join(f"{rack} {number}" for rack, number in sorted(sizes.items())), names(model.brokers)
+    most = most_replicas(model, factor) or 0
+    if model.layout == "stretch2" and most > -(-factor // 2):
+        yield RACK_UNEVEN_STRETCH2.problem(hosts, "kafka_rack", value, warning=False, most=most, **details)
+    elif max(loads.values()) - min(loads.values()) > LEAST_SKEW:
+        high, low = max(loads, key=lambda name: loads[name]), min(loads, key=lambda name: loads[name])
+        percent: dict[str, Any] = {"most": f"{100 * loads[high]:.0f}", "least": f"{100 * loads[low]:.0f}"}
+        yield RACK_UNEVEN.problem(hosts, "kafka_rack", value, most_loaded=high, least_loaded=low, **percent, **details)
+    elif model.layout == "single":
+        most, least = most_in_one_rack(model, factor) or 0, model.brokers[0].inputs.whole("kafka_min_insync_replicas")
+        if least is not None and least <= factor and factor - most < least:
+            yield RACK_UNEVEN_LOSS.problem(hosts, "kafka_rack", value, most=most, **details)
 
 
 def racks(model: Model) -> Iterator[Problem]:
@@ -160,12 +203,7 @@ def racks(model: Model) -> Iterator[Problem]:
     factor = next((broker.replication_factor for broker in model.brokers), None) or 0
     if len(sizes) == 1 and len(named) > 1 and factor > 1:
         yield RACK_SINGLE.problem(tuple(named), "kafka_rack", next(iter(sizes)))
-    if len(sizes) > 1 and len(set(sizes.values())) > 1:
-        counts = [f"{rack} {number}" for rack, number in sorted(sizes.items())]
-        if model.layout == "stretch2":
-            yield RACK_UNEVEN_STRETCH2.problem((), "kafka_rack", warning=False, sizes=counts)
-        else:
-            yield RACK_UNEVEN.problem((), "kafka_rack", sizes=counts)
+    yield from _uneven(model, sizes, factor)
     by_datacenter = {
         name: {named[host] for host in names(members) if host in named}
         for name, members in datacenters(model.brokers).items()

@@ -8,9 +8,10 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, hierarchy
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import SITE_DIFFERS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_values import LISTENER_PORT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listener_values import LISTENER_PORT, LISTENERS_NONE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import Standing
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.security import AUTHORITY_NONE
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import RACK_MISSING
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.inputs import CERTIFICATE_DAYS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import file_of
@@ -32,6 +33,16 @@ CERTIFICATE_DAYS_RENEW = CERTIFICATE_DAYS.variant(
     advice="lower it (default: 30)",
 )
 
+LISTENERS_NONE_STANDARD = LISTENERS_NONE.variant(
+    message="no listener remains, so Kafka would not start",
+    advice="remove it (default: CLIENT and REPLICATION), or declare at least one listener in it",
+)
+RACK_MISSING_EMPTY = RACK_MISSING.variant(advice="set it to the failure domain of the host, as a")
+RACK_MISSING_REMOVE = RACK_MISSING.variant(advice="remove it (default: from datacenter and rack)")
+RACK_MISSING_BOTH = RACK_MISSING.variant(
+    advice="remove it, and put the host into a rack_* group, or set rack to the failure domain of the host, as a"
+)
+
 
 def at_set_variable(problem: Problem, standing: Standing) -> Problem:
     """Return a problem of two contradicting variables, changed to name the variable that the site sets.
@@ -40,6 +51,8 @@ def at_set_variable(problem: Problem, standing: Standing) -> Problem:
     """
     if problem.code == LISTENER_PORT.code:
         return _port(problem, standing.raw(problem.hosts[0]))
+    if problem.code in (RACK_MISSING.code, LISTENERS_NONE.code) and problem.hosts:
+        return _empty(problem, standing.raw(problem.hosts[0]))
     if problem.code == CERTIFICATE_DAYS.code:
         return _days(problem, standing.raw(problem.hosts[0]))
     if problem.code == AUTHORITY_NONE.code and problem.variable == "infra_trusted" and problem.value:
@@ -66,6 +79,20 @@ def _is_set(raw: Mapping[str, Any], name: str) -> bool:
     """Tell whether the site, and not the project, sets a variable of a host; `raw` are the variables as written."""
     file = file_of(raw.get(name))
     return name in raw and not (file and file.startswith(str(FOLDER)))
+
+
+def _empty(problem: Problem, raw: Mapping[str, Any]) -> Problem:
+    """Return the problem of a missing rack or listener at the empty variable that the site sets, if it sets one."""
+    if problem.code == LISTENERS_NONE.code:
+        is_standard = _is_set(raw, "standard_listeners") and not _is_set(raw, "kafka_listeners")
+        return LISTENERS_NONE_STANDARD.instead_of(problem, variable="standard_listeners") if is_standard else problem
+    is_stretched = raw.get("layout", "single") != "single"
+    if _is_set(raw, "kafka_rack"):
+        kind = RACK_MISSING_REMOVE if is_stretched or raw.get("rack") else RACK_MISSING_BOTH
+        return kind.instead_of(problem, value=raw["kafka_rack"])
+    if _is_set(raw, "rack") and not is_stretched:
+        return RACK_MISSING_EMPTY.instead_of(problem, variable="rack", value=raw["rack"])
+    return problem
 
 
 def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:

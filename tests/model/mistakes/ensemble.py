@@ -25,6 +25,12 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake("ZOOKEEPER_EVEN", SERVERS, "3, 5 or 7 servers", hosts=NO_ZK3),
     Mistake(
+        "ZOOKEEPER_VOTERS_NONE",
+        f"{SERVERS}/zookeeper_observers",
+        "remove it",
+        variables=zookeeper(zookeeper_observers=[1, 2, 3]),
+    ),
+    Mistake(
         "ZOOKEEPER_MANY",
         SERVERS,
         "zookeeper_observers",
@@ -198,8 +204,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_SESSION_RANGE",
-        f"{SERVERS}/zookeeper_config",
-        "correct one of them",
+        f"{SERVERS}/zookeeper_config[minSessionTimeout]",
+        "set it to at most 6000",
         variables=config("minSessionTimeout", 90000, "zookeeper"),
     ),
     Mistake(

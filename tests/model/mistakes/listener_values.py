@@ -13,7 +13,6 @@ MISTAKES: tuple[Mistake, ...] = (
         LISTENERS,
         "default: CLIENT and REPLICATION",
         variables=kafka(kafka_listeners=[]),
-        also=frozenset({"FIREWALL_PEER"}),
     ),
     Mistake(
         "LISTENER_CASE",
