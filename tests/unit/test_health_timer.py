@@ -46,4 +46,4 @@ def test_a_host_that_says_nothing_of_itself(state: str) -> None:
     assert found == ["zk1 does not answer", "ZooKeeper on zk1: unreachable", *wrong]
     assert ["zk1", TIMER, state] in [line.split() for line in text.splitlines()]
     units = json.loads(as_json(hosts, answers, cluster()))["units"]
-    assert {"host": "zk1", "unit": TIMER, "state": state} in units
+    assert {"host": "zk1", "unit": TIMER, "state": state, "starts": 0} in units
