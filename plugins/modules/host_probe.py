@@ -230,6 +230,7 @@ def main() -> None:
             "kafka_log_dirs": texts,
             "zookeeper_data_dir": {"type": "str"},
             "java_executables": texts,
+            "exec_paths": texts,
             "units": texts,
             "peers": {"type": "list", "elements": "dict", "default": []},
         },
