@@ -274,7 +274,7 @@ def test_a_file_may_say_the_logins(tmp_path: Path) -> None:
 def test_the_scenario_of_molecule(tmp_path: Path) -> None:
     """More listeners, each with what it needs and no more."""
     folder = Path(__file__).parents[2] / "molecule" / "datacenter" / "inventory"
-    extra = {"vault": VAULT, "pki_store_password": "x", "lab_directory": str(tmp_path)}
+    extra = {"vault": VAULT, "pki_store_password": "Eep6quiZohD0", "lab_directory": str(tmp_path)}
     assert check(folder, {**extra, "archives": str(made_archives())})[1] == []
 
 
