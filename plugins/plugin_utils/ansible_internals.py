@@ -39,10 +39,9 @@ from ansible.template import Templar
 from ansible.vars.clean import remove_internal_keys
 from jinja2.environment import TemplateExpression
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.bytecode import COLLECTION, keep_bytecode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
-keep_bytecode()  # here, because little of this collection is imported earlier
+COLLECTION = "ansible_collections.millrace.kafka"
 
 
 def written_in(text: str) -> str | None:
