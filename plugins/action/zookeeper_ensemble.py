@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible.plugins.action import ActionBase
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_in_parts
 
 
-class ActionModule(RunsHere):
+class ActionModule(ActionBase):
     """Action plugin of the module zookeeper_ensemble: takes the module's options, and returns the module's result."""
 
+    _supports_async = True
     run = run_in_parts

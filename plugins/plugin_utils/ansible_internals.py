@@ -6,7 +6,6 @@ The test is tests/unit/test_ansible_internals.py.
 from __future__ import annotations
 
 import importlib
-import json
 import marshal
 import os
 import sys
@@ -29,17 +28,10 @@ from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateM
 from ansible._internal._templating._utils import TemplateContext
 from ansible.errors import AnsibleError
 from ansible.inventory.helpers import sort_groups
-from ansible.module_utils import _internal
-from ansible.module_utils._internal._ansiballz import _loader
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
-from ansible.module_utils.common.json import Direction, get_module_encoder
-from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import init_plugin_loader, test_loader
 from ansible.template import Templar
-from ansible.vars.clean import remove_internal_keys
 from jinja2.environment import TemplateExpression
-
-from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -256,72 +248,6 @@ def _compute_once(engine: Any) -> Any:
     with TemplateContext(template_value=None, templar=engine, options=TemplateOptions.DEFAULT, stop_on_template=False):
         engine.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(engine.available_variables))
     return engine
-
-
-class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
-    """Base class of an action plugin that runs its module in a fork of Ansible's process, which saves a Python start.
-
-    It forks only if the connection is local and the host's Python is the Python of this process. The fork has Ansible
-    loaded, so no module package is built. In all other cases Ansible runs the module as usual.
-    """
-
-    _supports_async = True
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the module that has the name of this action plugin, and return the result of the task."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        return result | self.module(self._task.args, task_vars or {})
-
-    def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Run the module that has the name of this action plugin, and return the module's result.
-
-        `options` are the module's arguments, `variables` are {name: value} of the task's variables.
-        """
-        if self._would_run_here(variables):
-            return self._run_here(dict(options), variables)
-        wrap_async = self._task.async_val and not self._connection.has_native_async
-        result: dict[str, Any] = self._execute_module(
-            module_args=dict(options), task_vars=variables, wrap_async=wrap_async
-        )
-        return result
-
-    def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
-        """Tell whether the module can run in a fork of this process; `variables` are those of the task.
-
-        The connection must be local, with the Python of this process, without become, async and a changed environment.
-        """
-        host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
-        python = self._templar.template(host.get("ansible_python_interpreter"))
-        same_python = self._connection.transport == "local" and python == sys.executable
-        return bool(
-            same_python and not (self._connection.become or self._task.async_val or any(self._task.environment))
-        )
-
-    def _run_here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        name = self._task.action.rpartition(".")[2]
-        self._update_module_args(self._task.action, options, variables)
-        folder = self._loader.get_basedir()  # the working directory of a module in its own Python
-        code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options, folder))
-        result: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
-        remove_internal_keys(result)
-        return result
-
-
-# The serialization profile of Ansible's modules, unless they name another.
-PROFILE = "legacy"
-
-
-def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
-    """Run a module of this collection and print its JSON result; call this only in a process that ends afterwards.
-
-    `name` is the module's full Python name, `options` are its arguments, `folder` is its working directory. Warnings
-    are a part of the JSON result.
-    """
-    os.chdir(folder)
-    _internal.is_controller = False
-    encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
-    request = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()
-    _loader.run_module(json_params=request, profile=PROFILE, module_fqn=name, modlib_path="", extensions={})
 
 
 @cache

@@ -75,35 +75,35 @@ def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | 
     """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
     if self._task.async_val:
-        job: dict[str, Any] = self.module(self._task.args, task_vars or {})
+        job: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=not self._connection.has_native_async)
         return result | job
 
     def ask(more: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self.module({**self._task.args, **more}, task_vars or {})
+        answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
         return answer
 
     return result | wait_in_parts(ask, printer(self._task, task_vars))
 
 
-def run_with_plan(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]:
-    """Call the module of the action plugin `self` until it no longer waits; return the last result.
+def run_with_plan(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Serve as the method `run` of an action plugin: call its module until the result has no key `waiting`.
 
-    Prints the `plan` that the first call returns, and shows the `notes` of the last result as warnings. The returned
-    result contains the printed plan.
+    Prints the `plan` that the first call returns and what the module waits for, and shows the `notes` of the last
+    result as warnings. The returned result contains the printed plan.
     """
-    variables, printed = task_vars or {}, dict[str, Any]()
+    result, printed = ActionBase.run(self, tmp, task_vars), dict[str, Any]()
 
-    def module(more: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self.module({**self._task.args, **more}, variables)
+    def ask(more: Mapping[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
         if "waited" not in more and "plan" in answer:  # the plan is recorded; the first move begins at the next call
             Display().display("\n".join(answer["plan"]))
             printed["plan"] = answer["plan"]
         return answer
 
-    answer = wait_in_parts(module, printer(self._task, task_vars))
+    answer = wait_in_parts(ask, printer(self._task, task_vars))
     for note in answer.get("notes", []):
         Display().warning(note)
-    return {**answer, **printed}
+    return {**result, **answer, **printed}
 
 
 def run_reporting(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:

@@ -75,13 +75,14 @@ def test_its_action_prints_the_plan_before_anything_moves(monkeypatch: pytest.Mo
         ]
     )
 
-    def module(self: ActionModule, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        said.append(f"asked with {options.get('waited')}")
+    def module(self: ActionModule, module_args: Mapping[str, Any], task_vars: object) -> dict[str, Any]:
+        said.append(f"asked with {module_args.get('waited')}")
         return next(answers)
 
-    monkeypatch.setattr(ActionModule, "module", module)
+    monkeypatch.setattr(ActionModule, "_execute_module", module)
     monkeypatch.setattr(Display, "display", lambda self, text, *args, **more: said.append(text))
     action = ActionModule.__new__(ActionModule)
-    action._task = SimpleNamespace(args={"drain": [3]}, name="Move them", check_mode=False)
+    action._task = SimpleNamespace(args={"drain": [3]}, name="Move them", check_mode=False, async_val=0)
+    action._connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/there"))
     assert action.run() == {"changed": True, "moved": ["t-0"], "notes": [], "plan": ["a plan"]}
     assert said == ["asked with None", "a plan", ": Move them: 0 s: it begins", "asked with {'at': 1}"]
