@@ -8,8 +8,6 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
-
 
 def source(address: str) -> str:
     """Return the address of this machine from which it would connect to `address`; '' if there is no route.
@@ -24,7 +22,7 @@ def source(address: str) -> str:
         return str(unsent.getsockname()[0])
 
 
-class ActionModule(OnceForEachTask, ActionBase):
+class ActionModule(ActionBase):
     """Action plugin of the module host_probe; adds two keys to `probe` in the module's result:
 
     - `asked`: [time before the call, time after it] on the control node, in seconds since 1970;

@@ -7,7 +7,6 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_reporting
 
 VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
@@ -25,7 +24,7 @@ def waited_for(options: Mapping[str, Any]) -> str:
     return "; ".join(f"systemd {verb} {', '.join(names)}" for verb, names in verbs.items()) or "writing files"
 
 
-class ActionModule(OnceForEachTask, ActionBase):
+class ActionModule(ActionBase):
     """Action plugin of the module host_state: takes the module's options, and returns the module's result."""
 
     run = run_reporting(waited_for)

@@ -6,11 +6,10 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
 
 
-class ActionModule(OnceForEachTask, ActionBase):
+class ActionModule(ActionBase):
     """Action plugin of the module install_archives; uploads only the archives that the host does not have.
 
     The additional option `installed` is {directory: SHA-512 of the archive unpacked there}, from an earlier host_probe.

@@ -13,7 +13,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import by_precedence, compile_once
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import by_precedence
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import PLUGIN_VARIABLES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
@@ -83,7 +83,6 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         Raises AnsibleParserError if the file is invalid. But if Ansible's setting any_unparsed_is_failed is on, the
         process ends here with this error: otherwise Ansible would first try other plugins, and print their errors too.
         """
-        compile_once()
         try:
             self._parse(inventory, loader, path)
         except AnsibleParserError as error:

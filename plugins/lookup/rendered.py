@@ -1,19 +1,18 @@
-"""Renders templates of a role without copying all variables of the host; compiles each template once.
+"""Renders templates of a role without copying all variables of the host.
 
 `ansible.builtin.template` makes a deep copy of all variables for each file. With many variables and several files for
-each service, these copies took a third of the control node's CPU time of an unchanged run of this project.
+each service, these copies take a third of the control node's CPU time of an unchanged run of this project.
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
-from ansible.template import trust_as_template
-
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import templar_of, with_more
+from ansible.template import Templar, trust_as_template
 
 DOCUMENTATION = """
 name: rendered
@@ -45,13 +44,14 @@ _raw: {description: The rendered texts., type: list, elements: str, sample: ["br
 class LookupModule(LookupBase):  # type: ignore[misc]
     """Finds and renders the templates that a lookup names."""
 
-    def run(self, terms: Sequence[str], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[str]:
+    def run(self, terms: Sequence[str], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the rendered text of each template named in `terms`; `variables` is {name: value} of the host.
 
         Raises AnsibleLookupError if the role has no template with such a name.
         """
         self.set_options(var_options=variables, direct=kwargs)
-        templar = templar_of(self._loader, with_more(variables or {}, self.get_option("template_vars")))
+        more: Mapping[str, Any] = self.get_option("template_vars")
+        templar = Templar(loader=self._loader, variables=ChainMap(dict(more), variables or {}))
         texts = []
         for term in terms:
             path = self.find_file_in_search_path(variables, "templates", term)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
-    decrypted,
-    runtime_variables,
-    templar_of,
-)
+from ansible.template import Templar
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import decrypted, runtime_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
 
 
@@ -46,7 +44,7 @@ class Variables:
     def templar(self, host: str) -> Any:
         """Return the Ansible Templar that computes templates with the variables of a host."""
         if host not in self._templars:
-            self._templars[host] = templar_of(self._loader, self.raw(host), once=True)
+            self._templars[host] = Templar(loader=self._loader, variables=dict(self.raw(host)))
         return self._templars[host]
 
     def give(self, host: str, computed: Mapping[str, Any]) -> None:

@@ -75,7 +75,9 @@ def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | 
     """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
     if self._task.async_val:
-        job: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=not self._connection.has_native_async)
+        job: dict[str, Any] = self._execute_module(
+            task_vars=task_vars, wrap_async=not self._connection.has_native_async
+        )
         return result | job
 
     def ask(more: Mapping[str, Any]) -> dict[str, Any]:

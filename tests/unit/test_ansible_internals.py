@@ -1,25 +1,18 @@
 """What this project uses of Ansible without its promise."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ansible import constants as C
-from ansible._internal._datatag._tags import Origin, VaultedValue
-from ansible._internal._templating._jinja_bits import AnsibleEnvironment
-from ansible.errors import AnsibleError
+from ansible._internal._datatag._tags import VaultedValue
 from ansible.inventory.group import Group
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
-from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
-from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,103 +66,6 @@ def test_groups_in_their_order() -> None:
 def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:
     ansible_internals.set_extra_variables(variables, {"plain": "y"})
     assert variables.get_vars(host=variables._inventory.get_host("a"))["plain"] == "y"
-
-
-def test_processes_of_a_run_share_what_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: VariableManager
-) -> None:
-    """Ansible forks one for each host; what is or may be secret is in no file; a folder that is gone is no error."""
-    folder = tmp_path / "of the run"
-    folder.mkdir()
-    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(folder))
-    host = variables.get_vars(host=variables._inventory.get_host("a"))
-
-    def in_another(text: str, compiles: bool) -> str:
-        def rendered() -> None:
-            if not compiles:
-                monkeypatch.setattr(AnsibleEnvironment, "_generate", None)
-            print(ansible_internals.templar_of(DataLoader(), {"name": "a", "plain": "x"}).template(text))
-
-        return forked(rendered)[1].strip()
-
-    here = Origin(path=str(tmp_path / "hosts.yml"))
-    text = here.tag(trust_as_template("{{ name }} of two processes"))
-    assert in_another(text, compiles=True) == in_another(text, compiles=False) == "a of two processes"
-    kept = list(folder.iterdir())
-    assert len(kept) == 1
-    secret = VaultedValue(ciphertext="x").tag(here.tag(trust_as_template("{{ name }} of a vault")))
-    assert in_another(secret, compiles=True) == "a of a vault" and list(folder.iterdir()) == kept
-    assert in_another(host["secret"]["words"][0], compiles=True) == "x and hush-hush"
-    assert list(folder.iterdir()) == kept
-    unknown = trust_as_template("{{ name }} of nobody knows where")
-    assert in_another(unknown, compiles=True) == "a of nobody knows where" and list(folder.iterdir()) == kept
-    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(tmp_path / "gone"))
-    assert in_another(text, compiles=True) == "a of two processes"
-
-
-def test_hosts_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each host has its own values; a text is compiled once; its own delimiters, and its mistakes, stay its own."""
-    compiled: list[str] = []
-    generate = AnsibleEnvironment._generate
-
-    def counted(self: Any, source: Any, *args: Any, **kwargs: Any) -> Any:
-        compiled.append("once")
-        return generate(self, source, *args, **kwargs)
-
-    monkeypatch.setattr(AnsibleEnvironment, "_generate", counted)
-    templars = [ansible_internals.templar_of(DataLoader(), {"name": name}) for name in ("a", "b")]
-
-    def rendered(text: str) -> list[Any]:
-        return [templar.template(trust_as_template(text)) for templar in templars]
-
-    assert rendered("{{ name }} of this test") == ["a of this test", "b of this test"]
-    assert len(compiled) == 1
-    assert rendered("#jinja2: variable_start_string: '[%', variable_end_string: '%]'\n[% name %] of this test") == [
-        "a of this test",
-        "b of this test",
-    ]
-    assert rendered("[% name %] of this test") == ["[% name %] of this test"] * 2
-    for templar in templars:
-        with pytest.raises(AnsibleError):
-            templar.template(trust_as_template("{{ name | nobody_has_this_filter }}"))
-
-
-ONCE = """
-- hosts: localhost
-  gather_facts: false
-  vars:
-    number: "{{ 1000000000 | random }}"
-    twice: "{{ number }}-{{ number }}"
-    text: "{{ lookup('millrace.kafka.rendered', 'text.j2', template_vars={'mine': 'm'}) }}"
-  tasks:
-    - millrace.kafka.host_state:
-        sysctl: "{{ {} if number else {'a': 1} }}"
-        files: [{path: /nowhere/a, content: "{{ text }}"}]
-        links: [{path: /nowhere/b, target: "{{ twice }}"}]
-      loop: [1, 2]
-"""
-
-
-def test_a_variable_is_computed_once_for_a_task(tmp_path: Path) -> None:
-    """In all options and templates; the next item of a loop is another task. Variables of a template are its own."""
-    (tmp_path / "play.yml").write_text(ONCE)
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates" / "text.j2").write_text("{{ mine }} {{ number }} {{ item }}")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-c", "local", "--check", "--diff"),
-            *("-e", f"ansible_python_interpreter={sys.executable}", str(tmp_path / "play.yml")),
-        ],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    items = re.findall(r"^\+m (\d+) (\d)$.*?^\+(\d+)-(\d+)$", done.stdout, re.MULTILINE | re.DOTALL)
-    assert [item for _, item, *_ in items] == ["1", "2"], done.stdout
-    numbers = [{number, one, other} for number, _, one, other in items]
-    assert [len(found) for found in numbers] == [1, 1]
-    assert numbers[0] != numbers[1]
 
 
 def test_a_collection_that_python_imported_first() -> None:

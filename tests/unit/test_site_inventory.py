@@ -12,12 +12,12 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
-from ansible.template import trust_as_template
+from ansible.template import Templar, trust_as_template
 from ansible.vars.manager import VariableManager
 from model.preflight import started
 
 from ansible_collections.millrace.kafka.plugins.inventory.absent import InventoryModule
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections, templar_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_what_a_function_says_is_computed_on_its_hosts_alone(host: str, mounts: 
     hosts = HOSTS.replace("kafka: {", "kafka: {vars: {kafka_log_dirs: [/data/k]}, ", 1)
     found = values(tmp_path, {"hosts.yml": PLUGIN + hosts.replace("rack_a", "spark: {hosts: {s: {}}}, rack_a")}, host)
     text = trust_as_template("{{ function_mounts | millrace.kafka.function_items(group_names) }}")
-    assert templar_of(DataLoader(), found).template(text) == mounts
+    assert Templar(loader=DataLoader(), variables=found).template(text) == mounts
 
 
 @pytest.mark.parametrize(

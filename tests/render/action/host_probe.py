@@ -6,8 +6,6 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
-
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
     """Answer with every declared address, mount point and archive."""
@@ -53,4 +51,4 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     return {"changed": False, "probe": probe | variables.get("noted_probe", {})}
 
 
-ActionModule = type("ActionModule", (OnceForEachTask, ActionBase), {"run": run, "_requires_connection": False})
+ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})

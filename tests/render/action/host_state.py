@@ -11,7 +11,6 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.millrace.kafka.plugins.modules.host_state import SPEC
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 
 NOTED = import_module("ansible_collections.millrace.kafka.plugins.action.noted")
 
@@ -58,4 +57,4 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
 
 
 # Made by hand: Ansible's classes have no types, and a class statement on one is refused by mypy.
-ActionModule = type("ActionModule", (OnceForEachTask, ActionBase), {"run": run, "_requires_connection": False})
+ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})

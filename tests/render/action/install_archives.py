@@ -8,8 +8,6 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
-
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
     """Write render_directory/<host>/archive.json."""
@@ -21,4 +19,4 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     return {"changed": False, "missing": []}
 
 
-ActionModule = type("ActionModule", (OnceForEachTask, ActionBase), {"run": run, "_requires_connection": False})
+ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})
