@@ -43,9 +43,9 @@ class CallbackModule(CallbackBase):
 
         A task with `check_mode: true` counts only if the whole run is in check mode.
         """
-        if result._task.check_mode and not context.CLIARGS.get("check"):
+        if result.task.check_mode and not context.CLIARGS.get("check"):
             return
-        self.closing.note(result._task.action, result._host.get_name(), result._result)
+        self.closing.note(result.task.action, result.host.get_name(), result.result)
 
     v2_runner_on_ok = note
 

@@ -41,11 +41,11 @@ class CallbackModule(CallbackBase):
 
     def count(self, result: Any) -> None:
         """Count one result of a task on a host, for the role that the playbook applied."""
-        role = result._task._role
+        role = result.task._role
         while role is not None and role._parents:
             role = role._parents[0]
-        alone = "(once)" if result._task.run_once else "(playbook)"
-        self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][result._host.get_name()] += 1
+        alone = "(once)" if result.task.run_once else "(playbook)"
+        self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][result.host.get_name()] += 1
 
     v2_runner_on_ok = count
     v2_runner_on_skipped = count

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.template import Templar
+from ansible.vars.manager import VariableManager
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import decrypted, runtime_variables
-from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import decrypted, encrypted, templates
 
 
 class Variables:
@@ -17,17 +17,25 @@ class Variables:
     Templates of a host can use the variables of other hosts through `hostvars`.
     """
 
-    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars` and `loader` are Ansible's HostVars and DataLoader; `groups` is {group: names of its hosts}."""
-        self._source, self._groups, self._loader = hostvars, groups, loader
+    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any, inventory: Any) -> None:
+        """Read the variables that Ansible has; `groups` is {group: names of its hosts}.
+
+        `hostvars`, `loader` and `inventory` are Ansible's HostVars, DataLoader and InventoryManager.
+        """
+        self._source, self._groups, self._loader, self._inventory = hostvars, groups, loader, inventory
+        self._written = VariableManager(loader=loader, inventory=inventory)
         self._known: dict[str, dict[str, Any]] = {}
         self._templars: dict[str, Any] = {}
         self._hostvars: Any = None
         self._decrypted: dict[int, tuple[Any, Any]] = {}  # hosts share most values
 
     def runtime_variables(self, host: str) -> set[str]:
-        """Return the names of a host's variables that this run itself has set, such as with set_fact."""
-        return runtime_variables(self._source._variable_manager, host)
+        """Return the names of a host's variables that this run itself has set, such as with set_fact.
+
+        Ansible's VariableManager of a run has them; a new one has the variables of the inventory and of -e alone.
+        """
+        written = self._written.get_vars(host=self._inventory.get_host(host), include_hostvars=False)
+        return {str(name) for name in self._source.raw_get(host).keys() - written.keys()}
 
     def raw(self, host: str) -> dict[str, Any]:
         """Return {name: value} of a host as written in the inventory: decrypted, with templates not computed."""

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
@@ -23,10 +26,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_groups impo
     layers_of,
     unrelated_groups_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
-    find_collections,
-    set_extra_variables,
-)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import inventory_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.file_values import FileValues
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, passed_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
@@ -38,6 +39,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from ansible_collections.millrace.kafka.plugins.plugin_utils.template_failures import failure_details
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import undeclared
+
+COLLECTION = "ansible_collections.millrace.kafka"
 
 VAULT_MISSING = ProblemKind(
     "VAULT_MISSING",
@@ -57,15 +60,23 @@ class Reader:
     A missing variable is reported once: variables that depend on it are not reported as further problems.
     """
 
-    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
-        """`hostvars` and `loader` are Ansible's HostVars and DataLoader; `groups` is {group: names of its hosts}."""
+    def __init__(
+        self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any, extra: Iterable[str] = ()
+    ) -> None:
+        """Start without problems; `groups` is {group: names of its hosts}.
+
+        `hostvars` and `loader` are Ansible's HostVars and DataLoader. `extra` are names of variables that hostvars has
+        beside those of the inventory and of -e.
+        """
         self._loader = loader
         self.all_groups = {
             **{name: [] for name in functions()},
             **{name: list(members) for name, members in groups.items()},
         }
-        self._variables, self._texts = Variables(hostvars, self.all_groups, loader), Texts()
-        self._hostvars = HostVars(hostvars._inventory, self._variables, loader)
+        self._inventory, self._texts = inventory_of(hostvars, loader), Texts()
+        self._variables = Variables(hostvars, self.all_groups, loader, self._inventory)
+        self._hostvars = HostVars(self._inventory, self._variables, loader)
+        self._extra = frozenset(extra)
         self._computed: dict[Hashable, Any] = {}
         self._failed: list[tuple[str, str, str]] = []
         self.problems: list[Problem] = []
@@ -80,7 +91,7 @@ class Reader:
         for host in self.all_groups["all"]:
             raw = self.raw(host)
             written = frozenset(str(name) for name in raw if not passed_variables().match(str(name)))
-            names[host] = written - self._variables.runtime_variables(host)
+            names[host] = written - (self._variables.runtime_variables(host) - self._extra)
             words[host] = self._values(host, raw, site_words())
             self._variables.give(host, words[host])
             seen[host] = {**raw, **words[host]}
@@ -104,9 +115,15 @@ class Reader:
         return self._variables.raw(host)
 
     @cached_property
+    def files(self) -> FileValues:
+        """The values in the files of the inventory, for versions of Ansible that do not tell where a value is."""
+        folders = (self.raw(host).get("inventory_dir") for host in self.all_groups["all"])
+        return FileValues({str(folder) for folder in folders if folder}, self._loader)
+
+    @cached_property
     def layers(self) -> list[Layer]:
         """The variables that each group sets, as layers with the lowest precedence first."""
-        return layers_of(self._hostvars, self._loader)
+        return layers_of(self._inventory, self._loader)
 
     def values_by_group(self) -> dict[str, dict[str, Any]]:
         """Return {group: {variable: value}} of the values that groups set; group_vars override the hosts file."""
@@ -117,11 +134,11 @@ class Reader:
 
     def groups_of(self, host: str) -> list[str]:
         """Return the names of the groups of a host, lowest precedence first."""
-        return groups_of(self._hostvars, host)
+        return groups_of(self._inventory, host)
 
     def unrelated_groups(self, host: str) -> list[tuple[str, str]]:
         """Return pairs of a host's groups (overridden, overriding) of which neither contains the other."""
-        return unrelated_groups_of(self._hostvars, host)
+        return unrelated_groups_of(self._inventory, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return {name: computed value} of the variables in `names` that a host sets and that can be computed.
@@ -274,6 +291,39 @@ class Reader:
         return [*self.problems, *(p for p in found if not any((host, p.variable) in reported for host in p.hosts))]
 
 
+@cache
+def find_collections() -> None:
+    """Enable templates to find plugins by their full names in a program that is not one of Ansible's commands.
+
+    If Python already imported this collection as an ordinary package, the collection is imported again through Ansible.
+    """
+    init_plugin_loader()
+    packages = [
+        name
+        for name, module in sys.modules.items()
+        if f"{COLLECTION}.".startswith(f"{name}.") or _is_folder(name, module)
+    ]
+    for name in packages:
+        sys.modules.pop(name)
+    sys.path_importer_cache.clear()
+    for name in sorted(packages):
+        import_module(name)
+
+
+def _is_folder(name: str, module: Any) -> bool:
+    return name.startswith(f"{COLLECTION}.") and getattr(module, "__file__", None) is None
+
+
+class _WithExtra(VariableManager):  # type: ignore[misc]
+    """Variable manager with variables that override all others, as with -e."""
+
+    extra: Mapping[str, Any] = {}
+
+    def get_vars(self, *args: Any, **options: Any) -> dict[str, Any]:
+        """Return {name: value} as Ansible's variable manager, with the additional variables."""
+        return {**super().get_vars(*args, **options), **self.extra}
+
+
 def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
     """Return a Reader of the inventory in `directory`, in a program that is not a playbook run.
 
@@ -282,6 +332,6 @@ def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
     find_collections()
     loader = DataLoader()
     inventory = InventoryManager(loader=loader, sources=[str(directory)])
-    variables = VariableManager(loader=loader, inventory=inventory)
-    set_extra_variables(variables, extra or {})
-    return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader)
+    variables = _WithExtra(loader=loader, inventory=inventory)
+    variables.extra = extra or {}
+    return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader, variables.extra)

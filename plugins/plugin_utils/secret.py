@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.files import HINT
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import as_text
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import with_tags_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 NAME = re.compile(
@@ -65,7 +65,7 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value  # the object itself: Ansible's tags have its origin
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield path, as_text(value)
+        yield path, with_tags_of(value, str(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from texts(f"{path}[{key}]", item)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from ansible.errors import AnsibleError
 from jinja2 import Environment, TemplateSyntaxError, nodes
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import with_tags_of
 
 # Names in a template that make its value depend on more than the variables that it names.
 UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
@@ -50,3 +54,23 @@ def encrypted(value: Any) -> Iterator[Any]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from encrypted(item)
+
+
+def decrypted(value: Any) -> Any:
+    """Return `value` with each text inside it that was encrypted alone (encrypt_string) as a text.
+
+    The texts keep the tags by which `was_vaulted` knows them. `value` itself is returned if nothing in it is encrypted;
+    a text that cannot be decrypted stays encrypted: its first use raises AnsibleError.
+    """
+    if type(value).__name__ == "EncryptedString":
+        with suppress(AnsibleError, ReferenceError):  # ReferenceError: outside a run, without a vault password
+            return str(value)
+    elif isinstance(value, Mapping):
+        items = {key: decrypted(item) for key, item in value.items()}
+        if any(items[key] is not item for key, item in value.items()):
+            return with_tags_of(value, items)
+    elif isinstance(value, (list, tuple)):
+        entries = [decrypted(item) for item in value]
+        if any(new is not item for new, item in zip(entries, value, strict=True)):
+            return with_tags_of(value, entries)
+    return value

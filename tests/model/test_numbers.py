@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
 from model.mistakes.base import LAB, spoil
 from model.said import check
 from model.test_reached import PARTNERS
@@ -47,13 +48,15 @@ TEXT = ": YAML reads this text as a number, and the text would become "
         ("mode_of_ours: 0640", ""),
     ],
 )
-def test_numbers(written: str, said: str, tmp_path: Path) -> None:
+def test_numbers(written: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = spoil(tmp_path / "inventory", LAB)
     (folder / "group_vars").mkdir()
     (folder / "group_vars" / "kafka.yml").write_text(f"{written}\n")
     lines = [line for line in check(folder)[1] if line.startswith("NUMBER_OTHER")]
     assert len(lines) == bool(said), lines
     assert all(line.startswith(f"NUMBER_OTHER group kafka/{said}") for line in lines), lines
+    monkeypatch.setattr(ansible_internals, "import_module", None)  # of an Ansible that does not tell where a value is
+    assert [line for line in check(folder)[1] if line.startswith("NUMBER_OTHER")] == lines
 
 
 @pytest.mark.parametrize(

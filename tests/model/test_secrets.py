@@ -15,6 +15,7 @@ from ansible.parsing.yaml.dumper import AnsibleDumper
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.filter.host import guarded
+from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import is_well_known
 from model.mistakes import MISTAKES
@@ -258,3 +259,30 @@ def test_mistakes_in_the_environment_of_a_unit_do_not_show_its_values(
     printed = [repr(problem) for problem in check(folder)[0]], check(folder)[1]
     assert wanted in str(printed[1])
     assert "ieSh4Tho" not in str(printed)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (
+            {"all": {"archives": "/srv", "vault": {"passwords": {"a": "Guoph0Eeshi7"}}}},
+            "SECRET_CLEAR group all/vault[passwords][a]",
+        ),
+        ({"kafka": {"kafka_users": [{"name": "a", "password": "x"}]}}, "SECRET_CLEAR group kafka/kafka_users[a][pass"),
+        ({"kafka": {"kafka_users": [{"name": "a", "password": 827364518273}]}}, "SECRET_CLEAR group kafka/kafka_users"),
+        ({"kafka": {"kafka_java_options": "-Da=Guoph0Eeshi7"}}, ""),
+    ],
+)
+def test_without_what_ansible_does_not_promise(
+    variables: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An Ansible that does not tell where a text was written: the same is said, by what stands in the files."""
+    folder = spoil(tmp_path / "inventory", replace(LAB, variables=variables))
+    told = [line.partition(":")[0] for line in check(folder, {})[1]]
+
+    def broken(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(ansible_internals, "import_module", broken)
+    assert [line.partition(":")[0] for line in check(folder, {})[1]] == told
+    assert sum(line.startswith("SECRET_CLEAR") for line in told) == bool(said) and said in "".join(told), told

@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible import context
 from ansible._internal._datatag._tags import VaultedValue
 from ansible.inventory.group import Group
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
+from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
@@ -48,14 +50,6 @@ def test_what_was_encrypted(variables: VariableManager) -> None:
     assert ansible_internals.was_vaulted(VaultedValue(ciphertext="x").tag("y"))
 
 
-def test_what_a_run_made(variables: VariableManager) -> None:
-    """Registered results and set_fact are told from the inventory's variables."""
-    assert ansible_internals.runtime_variables(variables, "a") == set()
-    variables.set_host_variable("a", "registered", {"rc": 0})
-    variables.set_nonpersistent_facts("a", {"set": 1})
-    assert ansible_internals.runtime_variables(variables, "a") == {"registered", "set"}
-
-
 def test_groups_in_their_order() -> None:
     """By depth, then by priority, then by name."""
     groups = [Group(name) for name in ("b", "a", "c")]
@@ -63,16 +57,28 @@ def test_groups_in_their_order() -> None:
     assert [group.name for group in ansible_internals.by_precedence(groups)] == ["c", "a", "b"]
 
 
-def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:
-    ansible_internals.set_extra_variables(variables, {"plain": "y"})
-    assert variables.get_vars(host=variables._inventory.get_host("a"))["plain"] == "y"
+def test_the_inventory_of_a_run(variables: VariableManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A HostVars of another form: the sources of the command line, and the files beside them, are read again."""
+    loader, inventory = DataLoader(), variables._inventory
+    hostvars = HostVars(inventory, variables, loader)
+    assert ansible_internals.inventory_of(hostvars, loader) is inventory
+    (tmp_path / "group_vars" / "mine").mkdir()
+    (tmp_path / "group_vars" / "mine" / "a.yml").write_text("x: 1")
+    (tmp_path / "hosts.yml").write_text("mine: {hosts: {b: {}}}")
+    (tmp_path / "group_vars" / "all.yml").unlink()
+    monkeypatch.setattr(context, "CLIARGS", {"inventory": [str(tmp_path / "hosts.yml")]})
+    again = ansible_internals.inventory_of(object(), loader)
+    assert [*again.hosts] == ["b"]
+    group = again.groups["mine"]
+    assert ansible_internals.file_variables(again, group, loader) == {"x": 1}
+    assert ansible_internals.file_variables(object(), group, loader) == {"x": 1}
 
 
 def test_a_collection_that_python_imported_first() -> None:
     """Templates find its filters nevertheless, and what was imported stays what it is."""
     script = (
         "from ansible_collections.millrace.kafka.plugins.filter import properties as first\n"
-        "from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections\n"
+        "from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import find_collections\n"
         "find_collections()\n"
         "from ansible.template import Templar, trust_as_template\n"
         "from ansible.parsing.dataloader import DataLoader\n"

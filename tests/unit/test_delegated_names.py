@@ -1,5 +1,6 @@
 """What tasks that run on the control node are called in the output, whatever kind of inventory names the hosts."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,5 +51,6 @@ def test_the_control_node(files: dict[str, str], shown: str, tmp_path: Path) -> 
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"changed: [a -> {shown}]" in done.stdout
+    # From ansible-core 2.21 on, the address behind the name is shown no more.
+    assert re.search(rf"changed: \[a -> ({re.escape(shown)}|localhost)\]", done.stdout), done.stdout
     assert "msg: 192.0.2.1" in done.stdout

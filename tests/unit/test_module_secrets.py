@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from ansible.module_utils import basic
+from ansible.module_utils.common.parameters import PASS_VARS
 from ansible.module_utils.testing import patch_module_args
 
 CLIENT = {
@@ -49,7 +50,8 @@ def test_secrets_of_client_properties(
     """The answer is what -vvv shows, `invocation` among it; an option that nobody knows is refused with it as well."""
     noted: list[str] = []
     monkeypatch.setattr(basic.AnsibleModule, "log", lambda self, message, log_args=None: noted.append(message))
-    with patch_module_args({**options, **wrong}), pytest.raises(SystemExit):
+    asked_by_vvv = {"_ansible_inject_invocation": True} if "inject_invocation" in PASS_VARS else {}
+    with patch_module_args({**options, **wrong, **asked_by_vvv}), pytest.raises(SystemExit):
         importlib.import_module(f"ansible_collections.millrace.kafka.plugins.modules.{module}").main()
     answer = capsys.readouterr().out
     asked = json.loads(answer)["invocation"]["module_args"]

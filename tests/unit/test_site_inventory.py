@@ -1,4 +1,7 @@
-"""The inventory plugin: the project's variables are below everything that a site writes, in whatever file and order."""
+"""The inventory plugin: the project's variables are below everything that a site writes, in whatever file and order.
+
+Its code is in site.py and variable_files.py.
+"""
 
 import gc
 import os
@@ -17,8 +20,8 @@ from ansible.vars.manager import VariableManager
 from model.preflight import started
 
 from ansible_collections.millrace.kafka.plugins.inventory.absent import InventoryModule
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import find_collections
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = "plugin: millrace.kafka.site\n"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import was_vaulted, written_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
+    UntoldError,
+    place_of,
+    was_vaulted,
+    written_in,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.file_values import FileValues
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
@@ -47,7 +53,7 @@ def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
             places = [
                 place
                 for place, text in texts_with_places(name, raw[name])
-                if is_secret(place, text) and _is_plaintext(text)
+                if is_secret(place, text) and _is_plaintext(place, text, reader)
             ]
             file = _vault_file(raw) if places and name == VAULT else None
             if file:
@@ -58,9 +64,14 @@ def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
                 yield SECRET_CLEAR.problem((host,), place, warning=not production)
 
 
-def _is_plaintext(text: str) -> bool:
+def _is_plaintext(place: str, text: str, reader: Reader) -> bool:
     """Tell whether a file of the inventory contains this text itself, not encrypted and not as a template."""
-    return bool(text) and not any(templates(text)) and written_in(text) is not None and not was_vaulted(text)
+    if not text or any(templates(text)):
+        return False
+    try:
+        return place_of(text)[0] is not None and not was_vaulted(text)
+    except UntoldError:
+        return reader.files.is_plain(place, text)
 
 
 def _vault_file(raw: Mapping[str, Any]) -> str | None:
@@ -70,6 +81,8 @@ def _vault_file(raw: Mapping[str, Any]) -> str | None:
     written.
     """
     file = written_in(raw[VAULT])
+    if file is None:
+        return None
     has_others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)
     return None if has_others or any(was_vaulted(text) for _, text in texts_with_places(VAULT, raw[VAULT])) else file
 
@@ -84,7 +97,7 @@ def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
         (machine, place, kind)
         for machine in model.functional
         for place, value, kind in _unit_values(reader.raw(machine.name), model, machine)
-        if _uses_vault(value, machine.name, standing)
+        if _uses_vault(value, machine.name, standing, reader.files)
     ]
     rules = (secrets, open_options) if found else ()
     reported = {(host, problem.variable) for rule in rules for problem in rule(model) for host in problem.hosts}
@@ -117,13 +130,18 @@ def _drop_in(name: str, sections: Any) -> Iterator[tuple[str, Any, ProblemKind]]
             yield f"{name}[{section}][{key}]", value, UNIT_SECRET_VAULT
 
 
-def _uses_vault(value: Any, host: str, standing: Standing) -> bool:
+def _uses_vault(value: Any, host: str, standing: Standing, files: FileValues) -> bool:
     """Tell whether `value` contains an encrypted text, or a template that depends on the variable `vault`."""
     if isinstance(value, (list, tuple)):
-        return any(_uses_vault(item, host, standing) for item in value)
+        return any(_uses_vault(item, host, standing, files) for item in value)
     if isinstance(value, Mapping):
-        return any(_uses_vault(item, host, standing) for item in value.values())
+        return any(_uses_vault(item, host, standing, files) for item in value.values())
     if not isinstance(value, str):
         return False
     names = {name for text in texts(value) for name in NAME.findall(text)}
-    return was_vaulted(value) or VAULT in names or any(VAULT in standing.on(host, name) for name in names)
+    if VAULT in names or any(VAULT in standing.on(host, name) for name in names):
+        return True
+    try:
+        return was_vaulted(value)
+    except UntoldError:
+        return files.is_vaulted(value)

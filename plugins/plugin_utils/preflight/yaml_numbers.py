@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_at
+import yaml
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import UntoldError, place_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import Option, kind
@@ -43,7 +45,7 @@ def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
     for host in model.function_hosts:
         raw = reader.raw(host)
         for name in model.known & raw.keys() & model.names[host]:
-            for place, number, text, is_text in _numbers(name, raw[name], _option(name)):
+            for place, number, text, is_text in _numbers(name, raw[name], _option(name), reader):
                 problem = NUMBER_OTHER_BASE_60 if ":" in text else NUMBER_OTHER_TEXT if is_text else NUMBER_OTHER
                 decimal = text.replace("_", "").lstrip("+-0") or "0"
                 yield problem.problem((host,), place, text, number=number, decimal=decimal)
@@ -55,13 +57,13 @@ def _option(name: str) -> Option:
     return site_words().get(name) or (argument_spec(role)[name] if role else {})
 
 
-def _numbers(place: str, value: Any, option: Option) -> Iterator[tuple[str, int | float, str, bool]]:
+def _numbers(place: str, value: Any, option: Option, reader: Reader) -> Iterator[tuple[str, int | float, str, bool]]:
     """Yield (place, number, text in the file, whether a text is declared) of each such number inside `value`.
 
     `option` is the argument spec of the value, {} if it has none.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        number, text = value + 0, _text(*written_at(value))  # a number without Ansible's tags
+        number, text = value + 0, _text(place, value, reader)  # a number without Ansible's tags
         if (kind(option or OPAQUE) == "str" and not AMOUNTS.search(place)) or (not option and VERSIONS.search(place)):
             if text and text != str(number):
                 yield place, number, text, True
@@ -69,16 +71,21 @@ def _numbers(place: str, value: Any, option: Option) -> Iterator[tuple[str, int 
             yield place, number, text, False
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _numbers(f"{place}[{key}]", item, (option.get("options") or {}).get(key, {}))
+            yield from _numbers(f"{place}[{key}]", item, (option.get("options") or {}).get(key, {}), reader)
     elif isinstance(value, (list, tuple)):
         element = {"type": option["elements"], "options": option.get("options")} if "elements" in option else {}
         for number, item in enumerate(value):
             name = item.get("name") if isinstance(item, Mapping) else None
-            yield from _numbers(f"{place}[{number if name is None else name}]", item, element)
+            yield from _numbers(f"{place}[{number if name is None else name}]", item, element, reader)
 
 
-def _text(path: str | None, line: int | None, column: int | None) -> str:
-    """Return the number at this position of a file as written; '' if there is no number."""
+def _text(place: str, value: int | float, reader: Reader) -> str:
+    """Return a number of the inventory as written in its file; '' if it was computed or passed with -e."""
+    try:
+        path, line, column = place_of(value)
+    except UntoldError:
+        written = (text for text in reader.files.numbers(place) if WRITTEN.fullmatch(text))
+        return next((text for text in written if yaml.safe_load(text) == value), "")
     lines = _lines(path) if path and line and column else ()
     match = WRITTEN.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
     return match[0] if match else ""
