@@ -209,7 +209,7 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "USER_PREFIX group all/kafka_users[user:ops].name = user:ops: the principal in ACLs would be User:user:ops; "
          "remove the type from the name"),
         (acl(principal=" user :lab"),
-         "ACL_PRINCIPAL group all/kafka_acls[ user :lab] =  user :lab: not a principal of a user: Kafka compares the "
+         "ACL_PRINCIPAL group all/kafka_acls[ user :lab] = ' user :lab': not a principal of a user: Kafka compares the "
          "whole text, with its prefix User:; write it as User:lab"),
         (acl(principal="User:a; User:b"),
          "ACL_PRINCIPAL group all/kafka_acls[User:a; User:b] = User:a; User:b: several principals, but Kafka compares "
