@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_PREFIX",
         f"{ALL}/kafka_users[User:orders].name",
-        "remove User:",
+        "remove the type",
         variables=users({**NEW, "name": "User:orders"}),
     ),
     Mistake(
