@@ -214,12 +214,13 @@ def _dangers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterato
     Properties with a rule of their own are left out.
     """
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
-    for name in (str(name) for name in layer if name not in (PER_ADDRESS, SEGMENT, *EXPIRIES, *REQUIRED)):
-        limit = below_minimum(name, layer[name])
-        if limit and not list(definitions.judge("broker", {name: layer[name]})):
+    for name, value in layer.items():
+        limit = None if name in (PER_ADDRESS, SEGMENT, *EXPIRIES, *REQUIRED) else below_minimum(str(name), value)
+        if limit and not list(definitions.judge("broker", {str(name): value})):
             minimum, consequence = limit
-            place = f"{variable}[{name}]"
-            yield broker.report(LIMIT_MEANT_DANGER, place, layer[name], minimum=minimum, consequence=consequence)
+            yield broker.report(
+                LIMIT_MEANT_DANGER, f"{variable}[{name}]", value, minimum=minimum, consequence=consequence
+            )
 
 
 def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
