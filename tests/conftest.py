@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from compile_cache import compile_once
 from costs import Costs
 from faults.inventory import ROOT, Inventory, load
 
@@ -33,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     forget_repository()
+    compile_once()
     config.pluginmanager.register(Costs(config))
     if not hasattr(config, "workerinput"):  # a process of pytest-xdist tells the first one
         config.pluginmanager.register(Failures(config))

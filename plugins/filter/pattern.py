@@ -225,9 +225,10 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
     if not hostvars:
         return NO_HOSTS
     ids = {whole(hostvars[host].get("kafka_broker_id")): host for host in hosts}
+    ids.pop(None, None)
     if whole(broker) not in ids:
         wrong = f"the inventory has no broker {broker}" if str(broker).strip() else "no broker is set"
-        numbers = sorted(number for number in ids if number is not None)
+        numbers = sorted(ids)
         valid = ", ".join(map(str, numbers))
         raise AnsibleFilterError(f"{wrong}; use one of {valid}, as -e broker={next(iter(numbers), 3)}")
     return ids[whole(broker)]

@@ -30,6 +30,8 @@ EXAMPLES = """
 """
 
 DEFAULT = "/etc/ansible/hosts"
+PARSER_ERROR = 4
+"""The exit status with which Ansible ends after an AnsibleParserError."""
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
@@ -54,7 +56,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
         if not (context.CLIARGS and C.INVENTORY_ANY_UNPARSED_IS_FAILED):
             raise error
         self.display.error(error)
-        raise SystemExit(int(error._exit_code))
+        raise SystemExit(PARSER_ERROR)
 
     @staticmethod
     def _message(path: Path) -> str:

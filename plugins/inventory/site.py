@@ -58,6 +58,8 @@ all:
 """
 
 HERE = "{{ inventory_dir }}"
+PARSER_ERROR = 4
+"""The exit status with which Ansible ends after an AnsibleParserError."""
 # The keys of a group that Ansible reads. It ignores other keys with a warning that is easily overlooked.
 PARTS = ("hosts", "children", "vars")
 # Variables that this plugin has set are recorded at the group (LAID), so that a second file of the same site does not
@@ -89,7 +91,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
             if not (context.CLIARGS and C.INVENTORY_ANY_UNPARSED_IS_FAILED):
                 raise
             self.display.error(error)
-            raise SystemExit(int(error._exit_code)) from error
+            raise SystemExit(PARSER_ERROR) from error
 
     def _parse(self, inventory: Any, loader: Any, path: str) -> None:
         super(YamlInventory, self).parse(inventory, loader, path)

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,9 @@ class Uses:
 
 
 UNKNOWN = Uses(known=False)
+KEYS = {each.name for each in fields(Uses)}
+PATIENCE = 120
+"""Seconds to wait for the answers of a wheel."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,18 @@ def ask(wheel: str, configured: Sequence[tuple[str, Mapping[Any, Any]]]) -> Answ
 @cache
 def _answers(wheel: str, modified: int, asked: str) -> Answers:
     """Run the wheel; `modified` is the time of its last change in ns: a changed wheel is run again."""
-    done = subprocess.run(
-        [sys.executable, "-c", QUESTION], input=asked, capture_output=True, text=True,
-        env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", QUESTION], input=asked, capture_output=True, text=True, timeout=PATIENCE,
+            env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Answers(error=f"it did not answer within {PATIENCE} s")
     if done.returncode != 0:
         return Answers(error=(done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1])
     try:
         jobs, answers = json.loads(done.stdout)
-    except ValueError:
+        used = [Uses(**{key: uses[key] for key in uses.keys() & KEYS}) if uses else UNKNOWN for _, uses in answers]
+        return Answers(jobs, [lines for lines, _ in answers], used)
+    except (ValueError, TypeError, AttributeError):
         return Answers(error=f"it printed {done.stdout[:80]!r}")
-    return Answers(jobs, [lines for lines, _ in answers], [Uses(**uses) if uses else UNKNOWN for _, uses in answers])

@@ -30,7 +30,8 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
             "lab",
             acl({**DENIAL, "operations": ["ALL"], "name": "streams-"}),
             "ACL_JOB_DENIED group all/kafka_acls[User:*]: denies job publish_lines WRITE on topic "
-            "streams-plaintext-input (dc1-spark1) and job count_words READ on topic streams-plaintext-input (dc1-spark2)",
+            "streams-plaintext-input (dc1-spark1) and job count_words READ on topic streams-plaintext-input "
+            "(dc1-spark2)",
         ),
         (
             "dc1",

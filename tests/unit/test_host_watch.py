@@ -58,19 +58,21 @@ def test_a_unit_that_stays(systemd: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ago", "restarts", "starts"),
+    ("ago", "restarts", "starts", "state"),
     [
-        ((100, 75, 50, 25), 9, 4),
-        ((3000, 1700, 400), 3, 3),  # 20 minutes each time
-        ((100, 75, 50, 25), 2, 2),  # started by a run between the second and the third
-        ((90, 65, 60), 1, 0),
-        ((25,), 5, 0),  # the others are longer than an hour ago
-        ((900, 880, 860), 3, 0),  # it runs since a quarter of an hour
-        ((), 3, 0),
+        ((100, 75, 50, 25), 9, 4, "active"),
+        ((100, 75, 50, 25), 9, 0, "inactive"),  # somebody stopped it
+        ((100, 75, 50, 25), 9, 0, "failed"),
+        ((3000, 1700, 400), 3, 3, "activating"),  # 20 minutes each time
+        ((100, 75, 50, 25), 2, 2, "active"),  # started by a run between the second and the third
+        ((90, 65, 60), 1, 0, "active"),
+        ((25,), 5, 0, "active"),  # the others are longer than an hour ago
+        ((900, 880, 860), 3, 0, "active"),  # it runs since a quarter of an hour
+        ((), 3, 0, "active"),
     ],
 )
 def test_a_unit_that_ends_again_and_again(
-    ago: tuple[int, ...], restarts: int, starts: int, monkeypatch: pytest.MonkeyPatch
+    ago: tuple[int, ...], restarts: int, starts: int, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen by the times at which systemd started it; what it printed before the last of them is reported."""
     now = 1_790_000_000.0
@@ -83,14 +85,23 @@ def test_a_unit_that_ends_again_and_again(
         return ["ERROR millrace: topic lines: not found"]
 
     monkeypatch.setattr(host_units, "journal", journal)
-    monkeypatch.setattr(host_units, "run", lambda *argv: f"NRestarts={restarts}\n")
+    monkeypatch.setattr(host_units, "run", lambda *argv: f"ActiveState={state}\nNRestarts={restarts}\n")
     monkeypatch.setattr(host_units, "time", SimpleNamespace(time=lambda: now))
     wanted = {
         "starts": starts,
         "seconds": ago[-starts] if starts else 0,
         "line": "ERROR millrace: topic lines: not found",
     }
-    assert host_units.failing(["a.service"]) == ({"a.service": wanted} if starts else {})
+    assert host_units.failing(["a.service", "b.timer"]) == ({"a.service": wanted} if starts else {})
+
+
+def test_a_last_line_that_is_not_utf_8_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a unit prints is raw bytes."""
+    (tmp_path / "journalctl").write_text("#!/bin/sh\nprintf 'gr\\374n\\033[2J\\n'\n")
+    (tmp_path / "journalctl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    (line,) = host_units.journal("-n", "1")
+    assert host_units.printable(line) == "gr\N{REPLACEMENT CHARACTER}n?[2J"
 
 
 def test_a_unit_that_answers_is_watched_no_longer(systemd: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import S
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
 """Environment variables with digests: of settings that a process reads only at its start; of dynamic settings."""
 # systemd's message "Scheduled restart job, restart counter is at ..." (systemd.journal-fields(7), sd-messages.h).
+NO_SERVICES = (".timer", ".socket", ".mount", ".path", ".target")
 RESTARTED = "MESSAGE_ID=5eb03494b6584870a536b337290809b3"
 REASONS = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
@@ -208,14 +209,17 @@ def restarts(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return {unit: facts} of the units that end again and again, while systemd restarts them.
+    """Return {service: facts} of the services that end again and again, while systemd restarts them.
 
-    Such a unit is active most of the time. A unit counts if systemd started it at least twice in the last hour, and if
-    its process does not live more than twice as long as the earlier ones. Facts: `starts`, the number of these starts;
-    `seconds` since the first of them; `line`, which the process before the last start printed last.
+    Such a service is active most of the time. It counts if systemd started it at least twice in the last hour, and if
+    the time since the last start is at most twice the mean time between these starts. Facts: `starts`, the number of
+    these starts; `seconds` since the first of them; `line`, which the process before the last start printed last.
     """
-    asked, now, found = sorted(set(names)), time.time(), dict[str, dict[str, Any]]()
-    for name, unit in zip(asked, shown("NRestarts", asked) if asked else [], strict=True):
+    asked = sorted({name for name in names if not name.endswith(NO_SERVICES)})
+    now, found = time.time(), dict[str, dict[str, Any]]()
+    for name, unit in zip(asked, shown("ActiveState,NRestarts", asked) if asked else [], strict=True):
+        if unit["ActiveState"] not in ("active", "activating"):
+            continue  # stopped, or given up
         number = int(unit.get("NRestarts") or 0)  # since the unit was started by hand or by a run
         restarted = journal("-o", "short-unix", "--since", "-1h", f"UNIT={name}", RESTARTED) if number >= 2 else []
         times = [float(line.split(maxsplit=1)[0]) for line in restarted][-number:]
@@ -224,15 +228,21 @@ def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             found[name] = {
                 "starts": len(times),
                 "seconds": round(now - times[0]),
-                "line": last[-1].strip()[:300] if last else "",
+                "line": printable(last[-1].strip()[:300]) if last else "",
             }
     return found
+
+
+def printable(text: str) -> str:
+    """Return a text with `?` in place of characters that would control a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def journal(*options: str) -> list[str]:
     """Return the lines that journalctl prints with these options; [] if the host has no journal."""
     try:
-        done = subprocess.run(["journalctl", "-q", "--no-pager", *options], capture_output=True, text=True)
+        command = ["journalctl", "-q", "--no-pager", *options]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except FileNotFoundError:
         return []
     return done.stdout.splitlines() if done.returncode == 0 else []

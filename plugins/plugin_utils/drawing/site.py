@@ -45,6 +45,7 @@ BUSES = {"client": (6.0, ""), "replication": (16.0, "5 3")}
 FUNCTIONS = {"zookeeper": "ZooKeeper server", "kafka": "broker", "database": "PostgreSQL", "spark": "Spark jobs"}
 SOURCES = {
     "client": "clients",
+    "replication": "replication network",
     "admin": "admins",
     "kafka": "brokers",
     "zookeeper": "ZooKeeper servers",

@@ -25,6 +25,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import (
     rules as computed_rules,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 NAME, SITE = "base_firewall_rules", "site_firewall_rules"
 # Variables whose values other rules check.
@@ -175,7 +176,7 @@ def idle(model: Model) -> Iterator[Problem]:
         for rule in site_rules:
             has_clients = _clients_of(model, machine, whole(rule.get("port")))
             if str(rule.get("port")) in only:
-                if not has_clients and rule.get(ONLY) is True:
+                if not has_clients and switch(rule.get(ONLY)):
                     yield machine.report(FIREWALL_IDLE_ONLY, f"{SITE}[{rule.get('port')}]")
                 continue
             given, port, rejecting = rule.get("from"), whole(rule.get("port")), rule.get("action") == "reject"

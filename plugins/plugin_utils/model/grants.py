@@ -317,11 +317,11 @@ def _undeclared(
 ) -> Problem:
     """Return the problem of a topic that is not declared: an error if `name` is a typo of a declared topic.
 
-    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo), `details` fill further
-    placeholders of their messages.
+    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo): twice the same if
+    nobody typed the name. `details` fill further placeholders of their messages.
     """
-    near = typo_of(name, known)
     unknown, typo = kinds
+    near = typo_of(name, known) if typo is not unknown else ""
     return (typo if near else unknown).problem(hosts, variable, name, warning=not near, near=near, **details)
 
 
