@@ -100,7 +100,7 @@ def test_a_checkpoint_keeps_the_words_that_it_began_with(spark: SparkSession, br
     run(spark, "average_readings", data)
     wrong = (
         "^average_readings: the checkpoint began with window 1 minute and late_by 1 minute, and window 2 minutes and "
-        "late_by 5 minutes would continue with that state; keep the old values, or start again: "
+        "late_by 5 minutes would continue with that state; keep the old values, or start again from the first records: "
         ".*reposition average_readings "
     )
     with pytest.raises(JobError, match=wrong):
