@@ -21,7 +21,7 @@ from pathlib import Path
 from faults import starved
 from faults.inventory import ROOT, Inventory, load
 
-BUDGET_RATIO = 5.0
+BUDGET_RATIO = 7.0
 BUDGET_HOST_TASKS = 3
 BUDGET_ONCE = 11
 WINDOW = 10
