@@ -317,8 +317,8 @@ def _undeclared(
 ) -> Problem:
     """Return the problem of a topic that is not declared: an error if `name` is a typo of a declared topic.
 
-    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo): twice the same if
-    nobody typed the name. `details` fill further placeholders of their messages.
+    Otherwise the problem is a warning. `kinds` are (kind for an unknown name, kind for a typo): twice the same if the
+    job has the name by default. `details` fill further placeholders of their messages.
     """
     unknown, typo = kinds
     near = typo_of(name, known) if typo is not unknown else ""
