@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argume
 HOST_INPUTS = ("users",)
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin `certificates`; runs on the control node, in Ansible's own process.
 
     So no secret is passed to a module or a command line.

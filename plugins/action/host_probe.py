@@ -22,7 +22,7 @@ def source(address: str) -> str:
         return str(unsent.getsockname()[0])
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module host_probe; adds two keys to `probe` in the module's result:
 
     - `asked`: [time before the call, time after it] on the control node, in seconds since 1970;

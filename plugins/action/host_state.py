@@ -24,7 +24,7 @@ def waited_for(options: Mapping[str, Any]) -> str:
     return "; ".join(f"systemd {verb} {', '.join(names)}" for verb, names in verbs.items()) or "writing files"
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module host_state: takes the module's options, and returns the module's result."""
 
     run = run_reporting(waited_for)

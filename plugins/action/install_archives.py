@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module install_archives; uploads only the archives that the host does not have.
 
     The additional option `installed` is {directory: SHA-512 of the archive unpacked there}, from an earlier host_probe.

@@ -7,7 +7,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_in_parts
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module kafka_cluster: takes the module's options, and returns the module's result."""
 
     _supports_async = True

@@ -7,7 +7,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_reporting
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module kafka_leaders: takes the module's options, and returns the module's result."""
 
     run = run_reporting(lambda _: "waiting until the preferred leaders lead")

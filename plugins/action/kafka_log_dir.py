@@ -7,7 +7,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_with_plan
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Action plugin of the module kafka_log_dir: takes the module's options, and returns the module's result."""
 
     run = run_with_plan

@@ -224,14 +224,15 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
     """
     if not hostvars:
         return NO_HOSTS
-    ids = {whole(hostvars[host].get("kafka_broker_id")): host for host in hosts}
-    ids.pop(None, None)
-    if whole(broker) not in ids:
+    numbers = ((whole(hostvars[host].get("kafka_broker_id")), host) for host in hosts)
+    ids = {number: host for number, host in numbers if number is not None}
+    chosen = whole(broker)
+    if chosen not in ids:
         wrong = f"the inventory has no broker {broker}" if str(broker).strip() else "no broker is set"
-        numbers = sorted(ids)
-        valid = ", ".join(map(str, numbers))
-        raise AnsibleFilterError(f"{wrong}; use one of {valid}, as -e broker={next(iter(numbers), 3)}")
-    return ids[whole(broker)]
+        valid = sorted(ids)
+        listed = ", ".join(map(str, valid))
+        raise AnsibleFilterError(f"{wrong}; use one of {listed}, as -e broker={next(iter(valid), 3)}")
+    return ids[chosen]
 
 
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
