@@ -13,6 +13,7 @@ from typing import Any
 WHOLE = "the whole inventory"
 OWN_NAME = "{{ inventory_hostname }}"
 FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  # as JSON
+URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)(?![$%{])[^/\s@]+@")
 SEPARATOR = ";"  # between the message and the advice of a problem, and nowhere else
 # A number, at most one adjective, and a noun: the noun loses its s if the number is 1.
 COUNTED = re.compile(
@@ -217,9 +218,13 @@ def _without_name(problem: Problem) -> Problem | None:
 
 
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a problem as one line: `CODE where = value: message; advice`; `groups` is {group: hosts}."""
+    """Return a problem as one line: `CODE where = value: message; advice`; `groups` is {group: hosts}.
+
+    The password in a URL is hidden.
+    """
     value = "" if problem.value is None else f" = {_quoted(written(problem.value))}"
-    return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}{SEPARATOR} {problem.advice}"
+    text = f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}{SEPARATOR} {problem.advice}"
+    return URL_PASSWORD.sub(r"\1***@", text)
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:

@@ -200,3 +200,10 @@ def test_one_network_in_one_datacenter(tmp_path: Path) -> None:
     """The hosts of one datacenter have no second network, those of the others have one."""
     hosts = {name: {"replication_address": "{{ client_address }}"} for name in ("dc1-zk1", "dc1-kafka1", "dc1-kafka2")}
     assert said({"dc1": {"replication_network": None}, **hosts}, tmp_path, "lab_stretch3") == []
+
+
+def test_the_password_in_a_url_is_hidden(tmp_path: Path) -> None:
+    """The wheel is a path on the control node, so an archive by URL is reported."""
+    lines = said({"all": {"archives": "https://ops:ieSh4Tho@mirror/a"}}, tmp_path)
+    (line,) = (text for text in lines if "WHEEL" in text)
+    assert "https://ops:***@mirror/a/" in line and "ieSh4Tho" not in line
