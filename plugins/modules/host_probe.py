@@ -144,7 +144,8 @@ probe:
     ensemble:
       description:
         - By id, the addresses of each server in the configuration of the installed ZooKeeper server.
-        - Empty if the server listens for other servers on all addresses (C(quorumListenOnAllIPs)).
+        - Empty if the server listens for other servers on all addresses (C(quorumListenOnAllIPs)), unless its process
+          was started before the file changed.
       type: dict
       sample: {"1": [198.18.2.11, 198.18.1.11]}
     meta_properties:

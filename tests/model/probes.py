@@ -100,6 +100,8 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
         "ensemble": {},
         "units": {},
         "failing": {},
+        "behind": [],
+        "untold": [],
         "to_restart": [],
         "restarted": [],
         "meta_properties": {},

@@ -114,7 +114,7 @@ def rule(text: str) -> dict[str, Any]:
         (unit(RestrictAddressFamilies="~AF_INET6 AF_INET"), [f"UNIT_STOPS {UNIT}[RestrictAddressFamilies]"]),
         (unit(RestrictAddressFamilies="none"), [f"UNIT_STOPS {UNIT}[RestrictAddressFamilies]"]),
         ({"kafka": {"kafka_unit_overrides": {"Unit": {"StartLimitIntervalSec": "0s", "StartLimitBurst": 5}}}}, []),
-        # Each directory is said once, with the next one around it.
+        # One line for each nested directory, which names the nearest directory around it.
         ({"kafka": {"kafka_log_dirs": ["/data/a", "/data/a/b", "/data/a/b/c"]}},
          ["LOG_DIRS_NESTED group kafka/kafka_log_dirs", "LOG_DIRS_NESTED group kafka/kafka_log_dirs"]),
         ({"kafka": {"kafka_log_dirs": ["/data/a", "/data/a/", "/data/a/b"]}},

@@ -361,6 +361,8 @@ def test_the_address_at_which_admins_look_for_a_broker(old: str, servers: str, a
     moved = {"listeners": {"REPLICATION": 9093}, "listener_addresses": {"REPLICATION": "198.18.2.22"}}
     answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, **moved}
     assert check_hosts(model(probe), answers) == []
+    answers["dc1-kafka2"] |= {"behind": ["kafka.service"]}  # it was not restarted since its files have the address
+    assert [problem.code for problem in check_hosts(model(probe), answers)] == ["ADMIN_LISTENER_CHANGED"] * bool(advice)
 
 
 @pytest.mark.parametrize(

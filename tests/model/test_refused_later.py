@@ -33,7 +33,7 @@ TWICE = {
 
 
 def starred(topic: str) -> dict[str, Any]:
-    """Return the lab's users, of whom the job may write to other topics."""
+    """Return the users of the lab; the job may write to other topics only."""
     (known,) = (found["kafka_users"] for found in users().values())
     grants = [GRANTS["count_words"][0], {"produce": [topic]}]
     return {"all": {"kafka_users": [*known[:2], {**known[2], "grants": grants}]}}

@@ -276,7 +276,7 @@ def test_mistakes_in_the_environment_of_a_unit_do_not_show_its_values(
 def test_without_what_ansible_does_not_promise(
     variables: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An Ansible that does not tell where a text was written: the same is said, by what stands in the files."""
+    """Without the origin of texts, preflight reads the files of the inventory, and reports the same."""
     folder = spoil(tmp_path / "inventory", replace(LAB, variables=variables))
     told = [line.partition(":")[0] for line in check(folder, {})[1]]
 

@@ -46,7 +46,7 @@ def pruned(**scopes: str) -> dict[str, dict[str, Any]]:
 
 
 def absent(name: str) -> dict[str, dict[str, Any]]:
-    """Return the lab's users, of whom one is absent."""
+    """Return the lab's users; the user `name` has the state absent."""
     variables = users()
     next(user for user in variables["all"]["kafka_users"] if user["name"] == name)["state"] = "absent"
     return variables

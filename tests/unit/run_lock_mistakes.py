@@ -1,4 +1,4 @@
-"""What stands in the way of a run on the control node, by its code; docs/errors.md shows what is said of it."""
+"""Makes each error that preflight reports of the control node, by its code, for tests and for docs/errors.md."""
 
 import fcntl
 import json

@@ -135,9 +135,11 @@ def test_ports_of_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     monkeypatch.setattr(probe, "properties", lambda path: files.get(path, {}))
     assert probe.installed_listeners() == {"CLIENT": ("198.18.1.21", 9092), "REPLICATION": ("[fd00::21]", 9093)}
-    assert probe.installed_ensemble() == {"1": ["198.18.2.11", "198.18.1.11"], "2": ["198.18.1.12"]}
+    addresses = {"1": ["198.18.2.11", "198.18.1.11"], "2": ["198.18.1.12"]}
+    assert probe.installed_ensemble(older=False) == addresses
     files["/etc/zookeeper/zoo.cfg"]["quorumListenOnAllIPs"] = "true"
-    assert probe.installed_ensemble() == {}
+    assert probe.installed_ensemble(older=False) == {}
+    assert probe.installed_ensemble(older=True) == addresses, "the process does not use the file yet"
     assert probe.installed_client_ports() == [2281]
     files.clear()
     assert (probe.installed_listeners(), probe.installed_client_ports()) == ({}, [])

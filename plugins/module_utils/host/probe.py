@@ -50,15 +50,18 @@ def installed_listeners(key: str = "listeners") -> dict[str, tuple[str, int]]:
     return {name.upper(): (address, int(port)) for name, address, port in found}
 
 
-def installed_ensemble() -> dict[str, list[str]]:
+def installed_ensemble(older: bool) -> dict[str, list[str]]:
     """Return {id: addresses} of the servers in the installed zoo.cfg; {} if no ZooKeeper server is installed.
 
-    Return {} too if the server listens for other servers on all its addresses (quorumListenOnAllIPs).
+    Return {} too if the server listens for other servers on all its addresses (quorumListenOnAllIPs). With `older`, its
+    process was started before zoo.cfg changed, so that setting may not be in use yet.
     """
     settings = properties("/etc/zookeeper/zoo.cfg")
     lines = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("server.")}
     everywhere = settings.get("quorumListenOnAllIPs", "").lower() == "true"
-    return {} if everywhere else {number: re.findall(r"(?:^|\|)([^:|]+):", value) for number, value in lines.items()}
+    if everywhere and not older:
+        return {}
+    return {number: re.findall(r"(?:^|\|)([^:|]+):", value) for number, value in lines.items()}
 
 
 def installed_client_ports() -> list[int]:
@@ -246,6 +249,8 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
     listeners = installed_listeners() if wanted["kafka_log_dirs"] else {}
     advertised = installed_listeners("advertised.listeners") if wanted["kafka_log_dirs"] else {}
+    stale = behind(wanted["units"])
+    older = "zookeeper.service" in stale["older"]
     return {
         "addresses": addresses(),
         "clock": clock(),
@@ -261,7 +266,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "listener_addresses": {name: address for name, (address, _) in advertised.items()},
         "zookeeper_connect": properties(FILE).get("zookeeper.connect", "") if wanted["kafka_log_dirs"] else "",
         "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
-        "ensemble": installed_ensemble() if wanted.get("zookeeper_data_dir") else {},
+        "ensemble": installed_ensemble(older) if wanted.get("zookeeper_data_dir") else {},
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
@@ -276,8 +281,8 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
         "failing": failing(wanted["units"]),
-        "behind": (found := behind(wanted["units"]))["older"],
-        "untold": found["untold"],
+        "behind": stale["older"],
+        "untold": stale["untold"],
         "to_restart": (marked := restarts(wanted["units"]))["due"],
         "restarted": marked["done"],
         "restart_hosts": {name: run_of(name) for names in marked.values() for name in names},

@@ -147,9 +147,9 @@ def _has_moved(broker: Broker, name: str, probes: Mapping[str, Probe]) -> bool:
     """Tell whether a running broker of this run advertises a listener of this name at its declared address."""
     probe = probes.get(broker.name)
     declared = next((str(item.advertised_address) for item in broker.listeners if item.name == name), None)
-    return bool(
-        probe and _is_active(probe, "kafka.service") and probe["listener_addresses"].get(name.upper()) == declared
-    )
+    if not probe or not _is_active(probe, "kafka.service") or "kafka.service" in probe["behind"]:
+        return False  # a process that is older than the file does not use its addresses
+    return bool(probe["listener_addresses"].get(name.upper()) == declared)
 
 
 def _has_listener(broker: Broker, name: str, probes: Mapping[str, Probe], old: int | None) -> bool:
