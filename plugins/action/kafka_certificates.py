@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ansible.plugins.action import ActionBase
+from collections.abc import Mapping
+from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_reporting
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import Reporting
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(Reporting):
     """Action plugin of the module kafka_certificates: takes the module's options, and returns the module's result."""
 
-    run = run_reporting(lambda _: "waiting until each listener uses the certificates and CAs in its files")
+    def waited_for(self, arguments: Mapping[str, Any]) -> str:
+        """Return what the module waits for."""
+        return "waiting until each listener uses the certificates and CAs in its files"

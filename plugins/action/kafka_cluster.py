@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from ansible.plugins.action import ActionBase
-
-from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_in_parts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import InParts
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(InParts):
     """Action plugin of the module kafka_cluster: takes the module's options, and returns the module's result."""
-
-    _supports_async = True
-    run = run_in_parts

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from ansible.plugins.action import ActionBase
-
-from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import run_with_plan
+from ansible_collections.millrace.kafka.plugins.plugin_utils.wait_lines import WithPlan
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(WithPlan):
     """Action plugin of the module kafka_log_dir: takes the module's options, and returns the module's result."""
-
-    run = run_with_plan

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -67,58 +68,70 @@ def reported_wait(what: str, print_line: Printer) -> Iterator[None]:
         thread.join()
 
 
-def run_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Serve as the method `run` of an action plugin: call its module until the result has no key `waiting`.
+class InParts(ActionBase):  # type: ignore[misc]
+    """Base class of the action plugin of a module that waits; takes the module's options, and returns its result."""
 
-    Prints what the module waits for, and returns the last result. As an async job of Ansible the module is called once
-    and waits for the whole time, since no process remains that could call it again.
-    """
-    result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
-    if self._task.async_val:
-        job: dict[str, Any] = self._execute_module(
-            task_vars=task_vars, wrap_async=not self._connection.has_native_async
-        )
-        return result | job
+    _supports_async = True
 
-    def ask(more: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Call the module until its result has no key `waiting`; print what it waits for, and return the last result.
+
+        As an async job of Ansible the module is called once and waits for the whole time, since no process remains that
+        could call it again.
+        """
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        if self._task.async_val:
+            job: dict[str, Any] = self._execute_module(
+                task_vars=task_vars, wrap_async=not self._connection.has_native_async
+            )
+            return result | job
+        return result | wait_in_parts(partial(self.ask, task_vars), printer(self._task, task_vars))
+
+    def ask(self, task_vars: dict[str, Any] | None, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the module with `more` options, {name: value}, and return its result."""
         answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
         return answer
 
-    return result | wait_in_parts(ask, printer(self._task, task_vars))
 
+class WithPlan(InParts):
+    """Base class of the action plugin of a module that moves replicas: prints the module's plan before the first move.
 
-def run_with_plan(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Serve as the method `run` of an action plugin: call its module until the result has no key `waiting`.
-
-    Prints the `plan` that the first call returns and what the module waits for, and shows the `notes` of the last
-    result as warnings. The returned result contains the printed plan.
+    An async job could not print the plan, so these modules reject async.
     """
-    result, printed = ActionBase.run(self, tmp, task_vars), dict[str, Any]()
 
-    def ask(more: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Call the module until its result has no key `waiting`, and return the last result with the printed plan.
+
+        Prints the `plan` that the first call returns and what the module waits for, and shows the `notes` of the last
+        result as warnings.
+        """
+        self.printed: dict[str, Any] = {}
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        for note in result.get("notes", []):
+            Display().warning(note)
+        return {**result, **self.printed}
+
+    def ask(self, task_vars: dict[str, Any] | None, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the module with `more` options, and return its result; print the plan that the first call returns."""
+        answer = super().ask(task_vars, more)
         if "waited" not in more and "plan" in answer:  # the plan is recorded; the first move begins at the next call
             Display().display("\n".join(answer["plan"]))
-            printed["plan"] = answer["plan"]
+            self.printed["plan"] = answer["plan"]
         return answer
 
-    answer = wait_in_parts(ask, printer(self._task, task_vars))
-    for note in answer.get("notes", []):
-        Display().warning(note)
-    return {**result, **answer, **printed}
 
+class Reporting(ActionBase):  # type: ignore[misc]
+    """Base class of the action plugin of a module that does not report what it waits for."""
 
-def run_reporting(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
-    """Return a method `run` for an action plugin whose module does not report what it waits for.
+    def waited_for(self, arguments: Mapping[str, Any]) -> str:
+        """Return what the module waits for; `arguments` are its options."""
+        raise NotImplementedError
 
-    The method runs the module and prints every INTERVAL seconds the text that `waited_for` returns; `waited_for` gets
-    the options of the module.
-    """
-
-    def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
-        with reported_wait(waited_for(self._task.args), printer(self._task, task_vars)):
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run the module, print every INTERVAL seconds what it waits for, and return its result."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        with reported_wait(self.waited_for(self._task.args), printer(self._task, task_vars)):
             answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
         return result | answer
-
-    return run
