@@ -1,8 +1,8 @@
 """Wraps the private API of Ansible that this project uses: no other module has any.
 
-If a version of Ansible has no such part, messages have no file and line of a value, and nothing else changes:
-callers that need more than a message catch UntoldError and read the inventory's files (file_values.py). The test is
-tests/unit/test_ansible_internals.py.
+If a version of Ansible has no such part, messages have no file and line of a value, and a vault in plain text is
+reported value by value. Nothing else changes: callers that need more catch UntoldError and read the inventory's files
+(file_values.py). The tests are tests/unit/test_ansible_internals.py and tests/model/test_secrets.py.
 """
 
 from __future__ import annotations

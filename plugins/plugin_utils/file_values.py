@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import en
 
 SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 Scalar = tuple[str, str]
-"""A key and its text as written; items of a list have the key of the list."""
+"""A key and its text as written; items of a list and values at a number have the key around them."""
 
 
 class FileValues:
@@ -81,7 +81,7 @@ def _scalars(key: str, node: yaml.Node | None) -> Iterator[Scalar]:
             yield from _scalars(key, item)
     elif isinstance(node, yaml.MappingNode):
         for name, item in node.value:
-            yield from _scalars(str(name.value), item)
+            yield from _scalars(key if name.value.isdigit() else str(name.value), item)  # as in `_key`
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -270,6 +270,10 @@ def test_mistakes_in_the_environment_of_a_unit_do_not_show_its_values(
         ),
         ({"kafka": {"kafka_users": [{"name": "a", "password": "x"}]}}, "SECRET_CLEAR group kafka/kafka_users[a][pass"),
         ({"kafka": {"kafka_users": [{"name": "a", "password": 827364518273}]}}, "SECRET_CLEAR group kafka/kafka_users"),
+        (
+            {"all": {"organization": "lab", "vault": {"passwords": {1234: "Guoph0Eeshi7"}}}},
+            "SECRET_CLEAR group all/vault[passwords][1234]",
+        ),
         ({"kafka": {"kafka_java_options": "-Da=Guoph0Eeshi7"}}, ""),
     ],
 )

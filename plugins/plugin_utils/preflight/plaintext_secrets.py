@@ -84,7 +84,11 @@ def _vault_file(raw: Mapping[str, Any]) -> str | None:
     if file is None:
         return None
     has_others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)
-    return None if has_others or any(was_vaulted(text) for _, text in texts_with_places(VAULT, raw[VAULT])) else file
+    try:
+        encrypted = any(was_vaulted(text) for _, text in texts_with_places(VAULT, raw[VAULT]))
+    except UntoldError:
+        return None
+    return None if has_others or encrypted else file
 
 
 def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:
