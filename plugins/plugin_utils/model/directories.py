@@ -74,7 +74,7 @@ def written(model: Model) -> Iterator[Problem]:
         for function in model.functions_of(machine):
             name = f"{function.prefix}_gc_log_dir"
             path = machine.inputs.text(name) or ""
-            if path.startswith("/"):  # others are reported as GC_LOG_DIR
+            if path.startswith("/") and path.strip("/"):  # others are reported as GC_LOG_DIR
                 yield from _written(machine, name, path)
         for path, name in _listener_stores(machine):
             yield from _written(machine, name, path)
@@ -123,25 +123,32 @@ PATH_RELATIVE_HERE = PATH_RELATIVE.variant(
 PATH_RELATIVE_HOME = PATH_RELATIVE_HERE.variant(
     advice="write {{{{ lookup('ansible.builtin.env', 'HOME') }}}}/{plain}, or a folder that all administrators share",
 )
+PATH_RELATIVE_FORM = PATH_RELATIVE_HERE.variant(advice="write the absolute path of the file or folder, from / on")
 HERE = ("pki_directory", "pki_requests_directory", "pki_signed_directory")
 """Inputs that are paths on the control node; their default depends on others."""
+CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
+"""Site variables with the files `certificate` and `ca` of the control node; their default is below pki_directory."""
 
 
 def of_control_node(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each path of the role pki on the control node that is not absolute, as ~/pki.
+    """Yield a problem for each path of certificates on the control node that is not absolute, as ~/pki.
 
-    Some programs replace a ~, others read it as the name of a folder.
+    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out.
     """
     for machine in model.functional:
+        reported = list[str]()
         for name, path in _here(machine):
+            if not path or path.startswith(("/", *reported)):
+                continue
+            reported += [path] if name in HERE else []
             plain = path.removeprefix("~/").removeprefix("./").strip("/")
-            if path and not path.startswith("/"):
-                kind = PATH_RELATIVE_HOME if path.startswith("~/") else PATH_RELATIVE_HERE
-                yield machine.report(kind, name, path, plain=plain)
+            other = path.startswith(("~", "$")) or "://" in path
+            kind = PATH_RELATIVE_HOME if path.startswith("~/") else PATH_RELATIVE_FORM if other else PATH_RELATIVE_HERE
+            yield machine.report(kind, name, path, plain=plain)
 
 
 def _here(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield (place, path) for each path on the control node among the inputs of the role pki."""
+    """Yield (place, path) for each path of certificates on the control node."""
     yield from ((name, machine.inputs.text(name) or "") for name in HERE)
     for variable, keys in (("pki_authorities", ("certificate",)), ("pki_certificates", ("certificate", "key"))):
         for entry in machine.inputs.entries(variable):
@@ -150,6 +157,13 @@ def _here(machine: Machine) -> Iterator[tuple[str, str]]:
         more = entry.get("extra")
         for path in more if isinstance(more, (list, tuple)) else ():
             yield f"pki_truststores[{entry.get('path')}].extra", str(path)
+    for variable in CERTIFICATES:
+        for key in ("certificate", "ca"):
+            yield f"{variable}[{key}]", str(machine.inputs.mapping(variable).get(key) or "")
+    for name, settings in machine.inputs.mapping("kafka_admin_listeners").items():
+        for key, value in settings.items() if isinstance(settings, Mapping) else ():
+            if str(key).endswith(".location"):
+                yield f"kafka_admin_listeners[{name}][{key}]", str(value or "")
 
 
 LOCK_DIRECTORY = ProblemKind(
