@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from compile_cache import compile_once
 from model.mistakes import MISTAKES
 from model.probes import PROBES, model, probed
 from model.said import ROOT, row, told
@@ -129,4 +130,5 @@ def said() -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    compile_once()
     write(PAGE, lambda: page(said()))

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.millrace.kafka.plugins.module_utils.printable import printable
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import readable_size, table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import count, count_of
 
@@ -151,10 +152,3 @@ def _time(milliseconds: int) -> str:
 def text_of(value: str | None) -> str:
     """Return a key or value of a record for a terminal: `null` if it has none, and "" if it is empty."""
     return "null" if value is None else printable(value) or '""'
-
-
-def printable(text: object) -> str:
-    """Return a text on one line, with escapes such as \\\\n for characters that would control a terminal."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in str(text)
-    )

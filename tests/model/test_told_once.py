@@ -312,3 +312,9 @@ def test_who_runs_a_job_is_not_judged_by_a_list_that_cannot_be_read(tmp_path: Pa
     file.write_text(file.read_text().replace("standby | default(false) | bool", "standby"))
     problems, lines = check(found)
     assert [problem.code for problem in problems if problem.code != "RACK_UNEVEN"] == ["VARIABLE_MISSING"], lines
+
+
+def test_an_acl_without_a_resource_has_no_name_to_correct(tmp_path: Path) -> None:
+    without = {"principal": "User:lab", "operations": ["READ"], "topic": "orders"}
+    codes = [line.split()[0] for line in said({"all": {"kafka_acls": [without]}}, tmp_path)]
+    assert "INPUT_REFUSED" in codes and "ACL_NAME" not in codes, codes

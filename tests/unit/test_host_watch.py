@@ -15,6 +15,7 @@ from unit.certificate_maker import Ca, key_pem, new_key, pem
 from ansible_collections.millrace.kafka.plugins.module_utils.host import answering
 from ansible_collections.millrace.kafka.plugins.module_utils.host import units as host_units
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.printable import printable
 
 STAYS = ("active", "running", "3")
 
@@ -101,7 +102,7 @@ def test_a_last_line_that_is_not_utf_8_is_read(monkeypatch: pytest.MonkeyPatch, 
     (tmp_path / "journalctl").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (line,) = host_units.journal("-n", "1")
-    assert host_units.printable(line) == "gr\N{REPLACEMENT CHARACTER}n?[2J"
+    assert printable(line) == "gr\N{REPLACEMENT CHARACTER}n\\x1b[2J"
 
 
 def test_a_unit_that_answers_is_watched_no_longer(systemd: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

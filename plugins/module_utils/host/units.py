@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host import live, marks
 from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import answers
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.printable import printable
 
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
 """Environment variables with digests: of settings that a process reads only at its start; of dynamic settings."""
@@ -231,11 +232,6 @@ def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
                 "line": printable(last[-1].strip()[:300]) if last else "",
             }
     return found
-
-
-def printable(text: str) -> str:
-    """Return a text with `?` in place of characters that would control a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def journal(*options: str) -> list[str]:

@@ -248,7 +248,8 @@ def _resource(hosts: tuple[str, ...], acl: Mapping[str, Any]) -> Iterator[Proble
     if resource == "cluster" and (acl.get("name") not in (None, "", CLUSTER) or acl.get("pattern") == "prefixed"):
         key = "pattern" if acl.get("pattern") == "prefixed" else "name"
         yield ACL_NAME_CLUSTER.problem(hosts, f"{_variable(acl)}.{key}", acl.get(key))
-    if resource != "cluster" and not str(acl.get("name") or "").strip():
+    named = resource in OPERATIONS and resource != "cluster"  # another resource is reported by the argument spec
+    if named and not str(acl.get("name") or "").strip():
         yield ACL_NAME.problem(hosts, f"{_variable(acl)}.name", resource=resource)
 
 
