@@ -14,14 +14,16 @@ from ansible.utils.display import Display
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import problems as drawing_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import write
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw as drawing_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import FAILOVER_ACTIVE, HOST_LOCK, lock_problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import datacenters
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.library_folders import library_folders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, as_json, count, merged, report
 from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
@@ -52,11 +54,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader)
         model = reader.read()
         rows, versions, drawn = [], list[Upgrade](), ""
+        corrected = self._task.args.get("mends") or ()
+        changes = boolean(self._task.args.get("changes", False))
         if register is None:
             what = count(model.function_hosts, "host")
             drawing, problems = task_vars.get("drawing"), problems_of(reader, model)
             if drawing is not None:
                 problems += drawing_problems(str(drawing), boolean(task_vars.get("drawing_overwrite"), strict=False))
+            if FAILOVER_ACTIVE.code not in corrected:
+                problems += failover_of_control_node(model, changes)
             if self._will_change(task_vars) and all(problem.warning for problem in problems):
                 problems += lock_problems(addresses(model), str(self._task.args.get("lock_directory") or ""))
             for text in unknown_tags(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
@@ -74,12 +80,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             results = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
             probes = {host: result["probe"] for host, result in results.items() if not result.get("unreachable")}
             what = count(list(probes), "host")
-            corrected = self._task.args.get("mends") or ()
             undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
             alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
             registered = self._task.args.get("registered") or ()
             found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
             problems = [replace(problem, warning=True) if problem.code in corrected else problem for problem in found]
+            if FAILOVER_ACTIVE.code not in corrected:
+                problems += failover_of_hosts(model, probes, changes)
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         text = report(problems, {**model.groups, **model.all_groups})
@@ -104,6 +111,36 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         """Tell whether the following plays change hosts: `changes` is on, without --check and --tags preflight."""
         changes = boolean(self._task.args.get("changes", False))
         return changes and not self._task.check_mode and not only_preflight(task_vars.get("ansible_run_tags", ()))
+
+
+def failover_of_control_node(model: Model, changes: bool) -> list[Problem]:
+    """Return the problem of a failover of which the control node has a record; a warning unless the run `changes`."""
+    paths = {str(machine.inputs.get("failover_lock") or "") for machine in model.functional} - {""}
+    found = [
+        problem
+        for path in sorted(paths)
+        if Path(path).is_file()
+        for problem in lock_problem(Path(path).read_text("utf-8"), path, HOST_LOCK, (), datacenters(model.functional))
+    ]
+    return [replace(problem, warning=not changes) for problem in found]
+
+
+def failover_of_hosts(model: Model, probes: Mapping[str, Mapping[str, Any]], changes: bool) -> list[Problem]:
+    """Return the problems of a failover of which hosts have a record; warnings unless the run `changes`.
+
+    `probes` is {host: result of the module host_probe}. Hosts with the same record are in one problem.
+    """
+    by_text: dict[str, list[str]] = {}
+    for host, probe in probes.items():
+        by_text.setdefault(str(probe.get("failover") or ""), []).append(host)
+    paths = {str(machine.inputs.get("failover_lock") or "") for machine in model.functional} - {""}
+    other = ", ".join(sorted(paths)) or "the other hosts"
+    found = [
+        problem
+        for text, hosts in by_text.items()
+        for problem in lock_problem(text, HOST_LOCK, other, hosts, datacenters(model.functional))
+    ]
+    return [replace(problem, warning=not changes) for problem in found]
 
 
 def probe_questions(model: Model, hosts: Sequence[str]) -> dict[str, Any]:

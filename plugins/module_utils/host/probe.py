@@ -274,6 +274,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
             ["kafka"] * bool(wanted["kafka_log_dirs"]) + ["zookeeper"] * bool(wanted.get("zookeeper_data_dir"))
         ),
         "converged": converged(),
+        "failover": read("/etc/millrace/failover.json"),
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "ssh_port": ssh_port(),

@@ -1,0 +1,71 @@
+"""Filters for the playbooks failover.yml, failback.yml and disaster.yml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
+    disaster_lines,
+    hosts_of,
+    other_failovers,
+    plan,
+    read_lock,
+    small_ensemble,
+    statement_errors,
+)
+
+
+def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> str:
+    """Return the ZooKeeper servers and brokers of a datacenter as a pattern for `hosts`; it may match no host."""
+    return ",".join(hosts_of(groups, hostvars, datacenter)) or "all:!all"
+
+
+def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover on this control node (variable failover_lock); {} without one."""
+    for host in groups.get("kafka", ()) if hostvars else ():
+        path = Path(str(hostvars[host].get("failover_lock") or ""))
+        return read_lock(path.read_text("utf-8")) if path.is_file() else {}
+    return {}
+
+
+def returning_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> str:
+    """Return the ZooKeeper servers and brokers of the lost datacenters as a pattern for `hosts`."""
+    lost = lock_of(groups, hostvars).get("lost", ())
+    return ",".join(host for name in lost for host in hosts_of(groups, hostvars, str(name))) or "all:!all"
+
+
+def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], modes: str = "") -> str:
+    """Return the ZooKeeper servers and brokers that survived, as a pattern for `hosts`.
+
+    With `modes`, the name of a variable with a result of zookeeper_ensemble, return the ZooKeeper servers only, the
+    leader last.
+    """
+    lock = lock_of(groups, hostvars)
+    if not lock:
+        return "all:!all"
+    lost = [host for name in lock["lost"] for host in hosts_of(groups, hostvars, str(name))]
+    hosts = [host for host in dict.fromkeys([*groups["zookeeper"], *groups["kafka"]]) if host not in lost]
+    if modes:
+        seen = next((hostvars[host][modes]["modes"] for host in lost if modes in hostvars[host]), {})
+        hosts = [host for host in hosts if host in groups["zookeeper"]]
+        hosts.sort(key=lambda host: seen.get(host) == "leader")
+    return ",".join(hosts) or "all:!all"
+
+
+class FilterModule:
+    """The filters of this file, as Ansible looks them up."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return {name of a filter: its function}."""
+        return {
+            "disaster_lines": disaster_lines,
+            "failover_errors": statement_errors,
+            "failover_hosts": failover_hosts,
+            "failover_plan": plan,
+            "other_failovers": other_failovers,
+            "returning_hosts": returning_hosts,
+            "small_ensemble": small_ensemble,
+            "surviving_hosts": surviving_hosts,
+        }

@@ -1,0 +1,169 @@
+"""Decides from what ZooKeeper servers, brokers and a probe write report whether a datacenter is lost. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, Voter, quorum
+
+DOWN = "down"
+NO_DISASTER = "no disaster"
+DEGRADED = "degraded"
+HEALS = "heals by itself"
+POSSIBLE = "failover possible"
+FORBIDDEN = "failover forbidden"
+UNKNOWN = "unknown"
+VERDICTS = (NO_DISASTER, DEGRADED, HEALS, POSSIBLE, FORBIDDEN, UNKNOWN)
+"""All verdicts. Only `failover possible` allows playbooks/failover.yml."""
+LEADS = ("leader", "standalone")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A ZooKeeper server: its datacenter, its mode (`leader`, `not serving`, `down`, ...), its group and weight."""
+
+    datacenter: str
+    mode: str
+    group: int | None = None
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one look at a cluster returned."""
+
+    servers: Mapping[str, Server]
+    brokers: Mapping[str, str]
+    """{broker: its datacenter}"""
+    answering: Collection[str]
+    """The brokers whose listener accepts connections."""
+    probe: str
+    """Why the probe write (acks=all) failed, '' if it was acknowledged."""
+
+    def datacenters(self) -> list[str]:
+        """Return the names of all datacenters, sorted."""
+        return sorted({server.datacenter for server in self.servers.values()} | set(self.brokers.values()))
+
+    def silent(self) -> list[str]:
+        """Return the datacenters in which no ZooKeeper server and no broker answers."""
+        alive = {one.datacenter for one in self.servers.values() if one.mode != DOWN}
+        alive |= {self.brokers[name] for name in self.answering}
+        return [name for name in self.datacenters() if name not in alive]
+
+    def in_mode(self, *modes: str) -> list[str]:
+        """Return the servers in one of these modes."""
+        return [name for name, server in self.servers.items() if server.mode in modes]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict (one of VERDICTS), its reason, and what to do; `survivors` are datacenters that could take over."""
+
+    verdict: str
+    reason: str
+    advice: str
+    survivors: Sequence[str] = field(default=())
+
+
+def quorum_of(seen: Seen, datacenters: Collection[str]) -> bool:
+    """Tell whether the answering servers of these datacenters are a majority of the servers there.
+
+    This is the quorum of the small ensemble that a failover would form; weights count only in the hierarchical quorum.
+    """
+    voters = [
+        Voter(name) for name, one in seen.servers.items() if one.datacenter in datacenters and not _is_observer(one)
+    ]
+    return bool(voters) and quorum(voters, set(seen.servers) - set(seen.in_mode(DOWN)))
+
+
+def _is_observer(server: Server) -> bool:
+    return server.mode == "observer" or server.weight == 0
+
+
+def decide(seen: Seen) -> Decision:
+    """Return the verdict on what was seen.
+
+    Metadata of brokers are not used: without a quorum, brokers report the leaders, ISRs and the controller from before
+    the outage.
+    """
+    leaders, silent = seen.in_mode(*LEADS), seen.silent()
+    if not seen.in_mode(*(mode for mode in _modes(seen) if mode != DOWN)) and not seen.answering:
+        return Decision(
+            UNKNOWN,
+            "no ZooKeeper server and no broker answers here",
+            "check the network of the host that asks, then run this again; look from inside each datacenter",
+        )
+    if leaders:
+        return _with_quorum(seen, leaders, silent)
+    if not silent:
+        return Decision(
+            HEALS,
+            "no ZooKeeper server serves, but servers or brokers of every datacenter answer here: the datacenters are "
+            "cut off from each other, or an election is under way",
+            "repair the network between the datacenters, start servers that are down, and wait at least 60 s; a "
+            "failover now could lose records",
+        )
+    return _without_quorum(seen, silent)
+
+
+def _modes(seen: Seen) -> set[str]:
+    return {server.mode for server in seen.servers.values()}
+
+
+def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> Decision:
+    """Return the verdict if a ZooKeeper server leads; `silent` are the datacenters that do not answer."""
+    serving = sorted({one.datacenter for one in seen.servers.values() if one.mode in SERVES})
+    down = [*seen.in_mode(DOWN), *sorted(set(seen.brokers) - set(seen.answering))]
+    if len(leaders) > 1:
+        return Decision(
+            FORBIDDEN,
+            f"{', '.join(leaders)} lead at the same time: two ensembles serve",
+            "stop the ZooKeeper servers and brokers of one datacenter at once (docs/disaster.md#split-brain)",
+        )
+    if not seen.probe:
+        if not down:
+            return Decision(NO_DISASTER, "ZooKeeper has a leader, and a write with acks=all succeeded", "nothing to do")
+        return Decision(
+            DEGRADED,
+            f"a write with acks=all succeeded, but {', '.join(down)} do not answer",
+            "no failover is needed: start them, or replace them (docs/runbooks)",
+        )
+    survivors = [name for name in serving if name in seen.brokers.values()]
+    lost = [name for name in silent if name in seen.brokers.values()]
+    if lost and len(survivors) == 1:
+        return Decision(
+            POSSIBLE,
+            f"ZooKeeper serves, no host of {', '.join(lost)} answers, and writes fail ({seen.probe})",
+            f"if {', '.join(lost)} is lost: {_command(survivors)}. It lowers min.insync.replicas",
+            survivors,
+        )
+    return Decision(
+        HEALS,
+        f"ZooKeeper serves in {', '.join(serving)}, but a write with acks=all failed ({seen.probe})",
+        f"start {', '.join(down)}" if down else "wait 60 s, then read docs/runbooks/under-replicated.md",
+    )
+
+
+def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
+    """Return the verdict if no ZooKeeper server leads, and no host of the datacenters in `silent` answers."""
+    left = [name for name in seen.datacenters() if name not in silent]
+    survivors = [name for name in left if quorum_of(seen, [name]) and name in seen.brokers.values()]
+    if len(survivors) != 1:
+        down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
+        return Decision(
+            UNKNOWN,
+            f"no host of {', '.join(silent)} answers, and {', '.join(left)} has not enough ZooKeeper servers for a "
+            "quorum of its own",
+            f"start {', '.join(down)}, then run this again" if down else "see docs/disaster.md",
+        )
+    return Decision(
+        POSSIBLE,
+        f"no host of {', '.join(silent)} answers, and ZooKeeper does not serve in {survivors[0]}",
+        f"if {', '.join(silent)} is really lost, and not only cut off from here: {_command(survivors)}",
+        survivors,
+    )
+
+
+def _command(survivors: Sequence[str]) -> str:
+    return f"playbooks/failover.yml -e survivor={survivors[0]} -e fenced=power (or network)"

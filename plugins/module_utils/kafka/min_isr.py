@@ -1,0 +1,48 @@
+"""Plans how a failover lowers min.insync.replicas, and how a failback restores it. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KEY = "min.insync.replicas"
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values of min.insync.replicas: the dynamic default of all brokers ('' if none), and those of topics."""
+
+    default: str = ""
+    topics: Mapping[str, str] = field(default_factory=dict)
+    """{topic: its own value}; topics that follow the default are missing."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as a JSON object: {'default', 'topics'}."""
+        return {"default": self.default, "topics": dict(sorted(self.topics.items()))}
+
+
+def of_dict(saved: Mapping[str, Any]) -> Values:
+    """Return the Values that as_dict() returned; raise ValueError for anything else."""
+    topics = saved.get("topics")
+    if not isinstance(topics, Mapping) or not isinstance(saved.get("default"), str):
+        raise ValueError("not values of min.insync.replicas: it needs a text `default` and a dict `topics`")
+    return Values(saved["default"], {str(name): str(value) for name, value in topics.items()})
+
+
+def lowered(there: Values, to: int) -> Values:
+    """Return the values to write so that no partition requires more than `to` in-sync replicas.
+
+    The default is always written, because the files of the brokers may contain a higher value. Topics whose own value
+    is at most `to` are left out.
+    """
+    return Values(str(to), {name: str(to) for name, value in there.topics.items() if int(value) > to})
+
+
+def restoring(saved: Values, there: Values, to: int) -> tuple[str | None, dict[str, str]]:
+    """Return (the default to write, None to remove it; {topic: value to write}) that restores the `saved` values.
+
+    Topics that were deleted are left out, and so are topics whose value is no longer `to`: somebody set it since.
+    """
+    topics = {name: value for name, value in saved.topics.items() if there.topics.get(name) == str(to)}
+    return saved.default or None, {name: value for name, value in topics.items() if value != str(to)}

@@ -1,0 +1,219 @@
+#!/usr/bin/python
+"""Decides whether a datacenter of a stretched cluster is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ansible.module_utils.basic import missing_required_lib
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import (
+    DEGRADED,
+    NO_DISASTER,
+    Decision,
+    Seen,
+    Server,
+    decide,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, now, rest, waiting
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import state
+
+DOCUMENTATION = """
+module: kafka_disaster
+short_description: Decide whether a datacenter of a stretched cluster is lost
+version_added: "1.0.0"
+description:
+  - Asks every ZooKeeper server (C(srvr)), connects to every broker, makes one write with C(acks=all), and decides
+    whether the outage ends by itself, whether a failover is possible, or whether it is forbidden.
+  - Does not use the metadata of brokers. Without a quorum, brokers report the leaders, in-sync replicas and the
+    controller from before the outage.
+  - The write commits an offset of the consumer group C(millrace-probe), which no consumer uses, to
+    C(__consumer_offsets). It changes nothing else.
+  - Cannot distinguish a lost datacenter from one that only this host cannot reach. Look from inside each datacenter
+    before a failover.
+options:
+  servers:
+    description: "By name of each ZooKeeper server, C(address), C(datacenter), C(group) and C(weight)."
+    type: dict
+    required: true
+  port: {type: int, default: 2281, description: Client port of every ZooKeeper server.}
+  tls:
+    description: "As in M(millrace.kafka.zookeeper_ensemble). Empty for a plaintext port."
+    type: dict
+    default: {}
+  brokers:
+    description: "By name of each broker, C(address) and C(port) of a listener, and C(datacenter)."
+    type: dict
+    required: true
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
+  timeout:
+    description: >-
+      Seconds to wait until writes succeed. A cut or an election can take 60 s to heal. 0 decides at once.
+    type: int
+    default: 0
+  probe_timeout: {type: int, default: 5, description: Seconds within which the write has to be acknowledged.}
+extends_documentation_fragment: [millrace.kafka.waits]
+attributes:
+  check_mode: {description: Decides as usual., support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: [confluent-kafka]
+seealso:
+  - {module: millrace.kafka.zookeeper_ensemble}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Decide whether a datacenter is lost
+  millrace.kafka.kafka_disaster:
+    servers:
+      dc1-zk1: {address: 198.18.1.11, datacenter: dc1, group: 1}
+      dc2-zk1: {address: 198.18.1.12, datacenter: dc2, group: 2}
+    port: 2181
+    brokers:
+      dc1-kafka1: {address: 198.18.1.21, port: 9092, datacenter: dc1}
+      dc2-kafka1: {address: 198.18.1.22, port: 9092, datacenter: dc2}
+    admin: {bootstrap.servers: "198.18.1.21:9092,198.18.1.22:9092"}
+    timeout: 60
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = """
+verdict:
+  description: >-
+    V(no disaster), V(degraded) (writes succeed), V(heals by itself), V(failover possible), V(failover forbidden) or
+    V(unknown).
+  type: str
+  returned: success
+  sample: failover possible
+reason: {description: What was seen., type: str, returned: success, sample: no host of dc1 answers}
+advice: {description: What to do., type: str, returned: success, sample: nothing to do}
+survivors:
+  description: Datacenters that could take over.
+  type: list
+  elements: str
+  returned: success
+  sample: [dc2]
+modes:
+  description: Mode of each ZooKeeper server.
+  type: dict
+  returned: success
+  sample: {dc1-zk1: down, dc2-zk1: not serving}
+answering:
+  description: Brokers whose listener accepts connections.
+  type: list
+  elements: str
+  returned: success
+  sample: [dc2-kafka1]
+silent:
+  description: Datacenters in which no ZooKeeper server and no broker answers.
+  type: list
+  elements: str
+  returned: success
+  sample: [dc1]
+probe:
+  description: Why the write failed; empty if it was acknowledged.
+  type: str
+  returned: success
+  sample: no answer in time
+waiting:
+  description: >-
+    C(what) the module waits for, its C(timeout) in seconds, and C(waited) for the next call.
+  type: dict
+  returned: with O(pause), if the wait continues
+  sample: {what: [no host of dc1 answers], timeout: 60, waited: {begun: 8123.4}}
+"""
+
+GROUP, PLACE = "millrace-probe", ("__consumer_offsets", 0)
+
+
+def probe(properties: Mapping[str, Any], seconds: float) -> str:
+    """Write one record with acks=all: an offset of the group `millrace-probe`. Return why it failed, '' if it did not.
+
+    Raises ClientError for invalid properties, ImportError without confluent-kafka.
+    """
+    try:
+        return groups.commit(Admin(properties, seconds), {GROUP: {PLACE: 0}}).get(GROUP, "")
+    except AdminError as error:
+        return str(error)
+
+
+def look(options: Mapping[str, Any]) -> Seen:
+    """Ask all servers and brokers at the same time, and make the write; `options` are the module's."""
+    servers, brokers = options["servers"], options["brokers"]
+    with ThreadPoolExecutor(len(servers) + 2) as pool:
+        written = pool.submit(probe, options["admin"], options["probe_timeout"])
+        reached = pool.submit(reach, brokers.values())
+        asked = {
+            name: pool.submit(state, {name: one["address"]}, options["port"], options["tls"])
+            for name, one in servers.items()
+        }
+        modes = {name: future.result()[name] for name, future in asked.items()}
+        ports = reached.result()
+    return Seen(
+        {
+            name: Server(one["datacenter"], modes[name], one.get("group"), int(one.get("weight", 1)))
+            for name, one in servers.items()
+        },
+        {name: one["datacenter"] for name, one in brokers.items()},
+        [name for name, one in brokers.items() if ports[f"{one['address']}:{one['port']}"] == "open"],
+        written.result(),
+    )
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = KafkaModule(
+        argument_spec={
+            "servers": {"type": "dict", "required": True},
+            "port": {"type": "int", "default": 2281},
+            "tls": {"type": "dict", "default": {}},
+            "brokers": {"type": "dict", "required": True},
+            "admin": {"type": "dict", "required": True},
+            "timeout": {"type": "int", "default": 0},
+            "probe_timeout": {"type": "int", "default": 5},
+            **OPTIONS,
+        },
+        supports_check_mode=True,
+    )
+    this = Wait(module.params["timeout"], module.params["pause"], module.params["waited"].get("begun"))
+    started = now()
+    while True:
+        try:
+            seen = look(module.params)
+        except ImportError as error:
+            module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+        except (ClientError, OwnFileError) as error:
+            module.fail_json(msg=f"nothing was asked: {error}")
+        decision = decide(seen)
+        if decision.verdict in (NO_DISASTER, DEGRADED) or this.left() <= 0:
+            module.exit_json(changed=False, **result(seen, decision))
+        if module.params["pause"] and now() >= started + this.part:
+            module.exit_json(changed=False, waiting=waiting([decision.reason], this.timeout, begun=this.begun))
+        rest(1)
+
+
+def result(seen: Seen, decision: Decision) -> dict[str, Any]:
+    """Return the module's result for what was seen and the decision."""
+    return {
+        "verdict": decision.verdict,
+        "reason": decision.reason,
+        "advice": decision.advice,
+        "survivors": list(decision.survivors),
+        "modes": {name: one.mode for name, one in seen.servers.items()},
+        "answering": list(seen.answering),
+        "silent": seen.silent(),
+        "probe": seen.probe,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+#!/usr/bin/python
+"""Lowers min.insync.replicas of a whole cluster, and restores it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import (
+    KEY,
+    Values,
+    lowered,
+    of_dict,
+    restoring,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
+
+DOCUMENTATION = """
+module: kafka_min_isr
+short_description: Lower min.insync.replicas of all brokers and topics after the loss of a datacenter, and restore it
+version_added: "1.0.0"
+description:
+  - Lowers C(min.insync.replicas) of the brokers' default and of every topic with a higher value of its own, so that
+    partitions accept writes with the replicas of one datacenter.
+  - Returns the values that it replaced in RV(saved). Call it with O(restore=RV(saved)) to restore them.
+  - While the value is lowered, the loss of more replicas can lose acknowledged records. For playbooks/failover.yml and
+    playbooks/failback.yml.
+options:
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
+  cluster_id:
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
+    type: str
+    default: ""
+  to: {type: int, required: true, description: The highest value that remains while it is lowered.}
+  restore:
+    description: >-
+      RV(saved) of an earlier call, to restore the values. Values that were changed since then, to another value than
+      O(to), are kept.
+    type: dict
+  saved:
+    description: >-
+      RV(saved) of an interrupted call. It is returned with what this call replaces in addition.
+    type: dict
+attributes:
+  check_mode: {description: "Reports what a run would change, and writes nothing.", support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_broker_config}
+  - {module: millrace.kafka.kafka_topics}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Lower min.insync.replicas to 2
+  millrace.kafka.kafka_min_isr:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    to: 2
+  delegate_to: localhost
+  run_once: true
+  register: lowered
+
+- name: Restore min.insync.replicas
+  millrace.kafka.kafka_min_isr:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    to: 2
+    restore: "{{ lowered.saved }}"
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = """
+saved:
+  description: >-
+    The replaced values. C(default) is the dynamic setting of all brokers, empty if there was none. C(topics) are values
+    by name of the topic.
+  type: dict
+  returned: success
+  sample: {default: "", topics: {__transaction_state: "3"}}
+changes:
+  description: One line for each change.
+  type: list
+  elements: str
+  returned: success
+  sample: ["all brokers: min.insync.replicas: 2"]
+cluster_id: {description: Id of the cluster., type: str, returned: success, sample: 7wHBT0XWQfCNPKHxMJFAsA}
+"""
+
+
+def read(admin: Admin, metadata: Metadata) -> Values:
+    """Return the present values: the dynamic default, and the own values of topics. Raises AdminError."""
+    default = broker_config.found(admin, metadata.brokers).settings[ALL].get(KEY) or ""
+    settings = topics.describe(admin, "TOPIC", metadata.topics)
+    own = {name: found[KEY] for name, found in settings.items() if KEY in found and found[KEY].dynamic}
+    return Values(default, {name: setting.value for name, setting in own.items() if setting.value})
+
+
+def write(admin: Admin, metadata: Metadata, default: str | None, values: Mapping[str, str]) -> list[str]:
+    """Write the default (None: remove it) and the values of topics; return one line for each change.
+
+    Raises Refused if the cluster rejects a value, AdminError if it does not answer.
+    """
+    broker = metadata.controller if metadata.controller in metadata.brokers else min(metadata.brokers)
+    if rejected := broker_config.write(admin, ALL, {KEY: default}, broker):
+        raise Refused(f"{KEY} of all brokers: {rejected}")
+    failed = topics.configure(admin, [topics.Settings(name, {KEY: value}) for name, value in values.items()])
+    if failed:
+        raise Refused("; ".join(f"{KEY} of topic {name}: {why}" for name, why in failed.items()))
+    return [f"all brokers: {KEY}: {default or 'as in their files'}"] + [
+        f"topic {name}: {KEY}: {value}" for name, value in values.items()
+    ]
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = KafkaModule(
+        argument_spec={
+            **OPTIONS,
+            "to": {"type": "int", "required": True},
+            "restore": {"type": "dict"},
+            "saved": {"type": "dict"},
+        },
+        supports_check_mode=True,
+    )
+    options: dict[str, Any] = module.params
+    try:
+        restored = of_dict(options["restore"]) if options["restore"] else None
+        earlier = of_dict(options["saved"]) if options["saved"] else None
+    except ValueError as error:
+        module.fail_json(msg=f"restore, saved: {error}")
+
+    def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
+        there = read(admin, metadata)
+        if restored is not None:
+            default, values = restoring(restored, there, options["to"])
+            needed = (there.default or None) != default
+            saved = restored
+        else:
+            target = lowered(there, options["to"])
+            default, values, needed = target.default, dict(target.topics), there.default != target.default
+            replaced = {name: there.topics[name] for name in values}
+            saved = Values(
+                there.default if earlier is None else earlier.default,
+                {**replaced, **(earlier.topics if earlier else {})},
+            )
+        if not needed and not values:
+            return {"changes": [], "saved": saved.as_dict()}
+        if module.check_mode:
+            lines = [f"all brokers: {KEY}: {default}"] * needed + [f"topic {n}: {KEY}: {v}" for n, v in values.items()]
+        else:
+            lines = write(admin, metadata, default, values)
+        return {"changed": True, "changes": lines, "saved": saved.as_dict()}
+
+    ask(module, KEY, answered)
+
+
+if __name__ == "__main__":
+    main()

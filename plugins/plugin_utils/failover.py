@@ -1,0 +1,250 @@
+"""Plans a failover to one datacenter of a stretched cluster, and reads its record, the lock file.
+
+The lock exists from the beginning of a failover until the end of the failback: on the control node (the variable
+failover_lock) and on each ZooKeeper server and broker that survived (HOST_LOCK).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+HOST_LOCK = "/etc/millrace/failover.json"
+LAYOUTS = ("stretch2", "stretch2_5")
+FENCES = ("power", "network")
+
+FAILOVER_ACTIVE = ProblemKind(
+    "FAILOVER_ACTIVE",
+    "{survivor} took over from {lost} on {started}; this run could start {lost} beside it, or undo the failover",
+    "run playbooks/failback.yml when {lost} has returned. If it never returns, remove its hosts from the inventory",
+)
+FAILOVER_UNREADABLE = ProblemKind(
+    "FAILOVER_UNREADABLE",
+    "the record of a failover cannot be read, so it is unknown which datacenter took over",
+    "compare the file with {other}, and restore it; delete it only if no failover is under way",
+)
+
+ENSEMBLE_KEY = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]")
+
+
+def _in(hosts: Iterable[str], hostvars: Mapping[str, Any], datacenters: Iterable[str]) -> list[str]:
+    wanted = set(datacenters)
+    return [host for host in hosts if str(hostvars[host].get("datacenter", "")) in wanted]
+
+
+def datacenters(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return {datacenter: its ZooKeeper servers and brokers}, sorted by name of the datacenter."""
+    found: dict[str, list[str]] = {}
+    for host in dict.fromkeys([*groups.get("zookeeper", ()), *groups.get("kafka", ())]):
+        found.setdefault(str(hostvars[host].get("datacenter", "")), []).append(host)
+    return dict(sorted(found.items()))
+
+
+def statement_errors(
+    groups: Mapping[str, Sequence[str]],
+    hostvars: Mapping[str, Any],
+    survivor: Any,
+    fenced: Any,
+    confirm: Any,
+    lock: Mapping[str, Any],
+) -> list[str]:
+    """Return what is wrong with the operator's statement, one text for each mistake; [] if a failover may be planned.
+
+    `survivor`, `fenced` and `confirm` are the values of -e; `lock` is the content of the lock file, {} without one.
+    """
+    found, errors = datacenters(groups, hostvars), []
+    brokers = {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())}
+    names = ", ".join(name for name in found if name in brokers)
+    layouts = {str(hostvars[host].get("layout", "single")) for host in groups.get("kafka", ())}
+    if not layouts <= set(LAYOUTS):
+        errors.append(
+            f"layout = {', '.join(sorted(layouts))}: a failover is for stretch2 and stretch2_5. In stretch3 the others "
+            "continue without one; a single datacenter has no other"
+        )
+    if str(survivor) not in brokers:
+        errors.append(f"survivor = {survivor!r}: not a datacenter with brokers; set one of {names}")
+    elif str(confirm) != str(survivor):
+        errors.append(f"confirm = {confirm!r}: not the name of the survivor; type {survivor}, or -e confirm={survivor}")
+    if str(fenced) not in FENCES:
+        errors.append(
+            f"fenced = {fenced!r}: say how you know that the other datacenter cannot serve: -e fenced=power (its hosts "
+            "have no power) or -e fenced=network (it is cut off from all clients). That it does not answer is no proof"
+        )
+    if lock and lock.get("survivor") != str(survivor):
+        errors.append(
+            f"survivor = {survivor!r}: {lock.get('survivor')} already took over on {lock.get('started')}. A failover "
+            "to the other datacenter would lose what was written since; run playbooks/failback.yml"
+        )
+    return errors
+
+
+def plan(
+    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, lost: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the hosts, addresses and ids that a failover or failback needs.
+
+    `survivor` is the datacenter that takes over, `lost` the lost ones ([]: all others). The keys:
+
+    - `admin`: the first host of the group admin that is not lost, else localhost;
+    - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
+    - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
+    - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
+    - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
+    - `listeners`, `listener`: how admins reach the brokers: all listeners, and the first one;
+    - `disaster`: options of the module kafka_disaster;
+    - `min_isr`: the replicas that each partition has in one datacenter.
+    """
+    found = datacenters(groups, hostvars)
+    gone = [str(name) for name in lost] or [name for name in found if name != survivor]
+    stays = [name for name in found if name not in gone]
+    servers, brokers = list(groups.get("zookeeper", ())), list(groups.get("kafka", ()))
+    zookeeper, kafka = _in(servers, hostvars, stays), _in(brokers, hostvars, stays)
+    lost_zookeeper, lost_kafka = _in(servers, hostvars, gone), _in(brokers, hostvars, gone)
+    server, broker = (hostvars[(names or ["localhost"])[0]] for names in (zookeeper or servers, kafka or brokers))
+    listeners = dict(broker.get("kafka_admin_listeners") or {})
+    reached = {
+        "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
+        "tls": server.get("admin_tls") or {},
+    }
+    admins = [host for host in groups.get("admin", ()) if host not in _in(groups.get("admin", ()), hostvars, gone)]
+    return {
+        "survivor": survivor,
+        "lost": gone,
+        "admin": next(iter(admins), "localhost"),
+        "zookeeper": zookeeper,
+        "kafka": kafka,
+        "lost_zookeeper": lost_zookeeper,
+        "lost_kafka": lost_kafka,
+        "servers": {host: str(hostvars[host]["client_address"]) for host in zookeeper},
+        "all_servers": {host: str(hostvars[host]["client_address"]) for host in servers},
+        "ids": [str(hostvars[host]["zookeeper_id"]) for host in zookeeper],
+        "brokers": [int(hostvars[host]["kafka_broker_id"]) for host in kafka],
+        "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
+        "lost_addresses": sorted(
+            {str(item) for host in [*lost_zookeeper, *lost_kafka] for item in hostvars[host]["host_addresses"]}
+        ),
+        **reached,
+        "root_acl": server.get("zookeeper_root_acl") or {},
+        "chroot": str(broker.get("kafka_zookeeper_chroot") or ""),
+        "listeners": listeners,
+        "listener": next(iter(listeners.values()), {}),
+        "disaster": {
+            **reached,
+            "admin": next(iter(listeners.values()), {}),
+            "servers": {host: _server(hostvars[host]) for host in servers},
+            "brokers": {host: _broker(hostvars[host]) for host in brokers},
+        },
+        "min_isr": max([int(hostvars[host]["kafka_replication_factor"]) for host in brokers], default=1) // 2,
+    }
+
+
+def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
+    """Return the ZooKeeper servers and brokers of a datacenter; [] if there is no such datacenter."""
+    return datacenters(groups, hostvars).get(datacenter, []) if hostvars else []
+
+
+def other_failovers(hosts: Iterable[str], hostvars: Mapping[str, Any], survivor: str) -> list[str]:
+    """Return the hosts whose lock, as host_probe read it, names another survivor or cannot be read."""
+    found = []
+    for host in hosts:
+        try:
+            lock = read_lock(str(hostvars[host]["preflight_probe"]["probe"].get("failover") or ""))
+        except ValueError:
+            lock = {"survivor": ""}
+        if lock and lock["survivor"] != survivor:
+            found.append(host)
+    return found
+
+
+def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> list[str]:
+    """Return one line for each datacenter on what answers there, and one on the write; `seen` is of kafka_disaster."""
+    servers, brokers = plan_of["disaster"]["servers"], plan_of["disaster"]["brokers"]
+    names = sorted({str(one["datacenter"]) for one in [*servers.values(), *brokers.values()]})
+    lines = []
+    for name in names:
+        modes = [f"{host} {seen['modes'][host]}" for host, one in servers.items() if one["datacenter"] == name]
+        ports = [
+            f"{host} {'answers' if host in seen['answering'] else 'down'}"
+            for host, one in brokers.items()
+            if one["datacenter"] == name
+        ]
+        lines.append(f"{name}: {', '.join([*modes, *ports])}")
+    return [*lines, f"write with acks=all: {seen['probe'] or 'succeeded'}"]
+
+
+def _server(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ZooKeeper server as the module kafka_disaster takes it; `variables` are those of its host."""
+    number = str(variables["zookeeper_id"])
+    members = variables.get("zookeeper_groups") or {}
+    weights = {str(name): int(weight) for name, weight in (variables.get("zookeeper_weights") or {}).items()}
+    group = next((int(name) for name, ids in members.items() if number in map(str, ids)), None)
+    return {
+        "address": str(variables["client_address"]),
+        "datacenter": str(variables["datacenter"]),
+        "group": group,
+        "weight": weights.get(number, 1),
+    }
+
+
+def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a broker, at the listener of the other brokers, as the module kafka_disaster takes it."""
+    inner = str(variables["kafka_inter_broker_listener"]).upper()
+    listener = next(one for one in variables["kafka_listeners"] if str(one["name"]).upper() == inner)
+    return {
+        "address": str(listener["address"]),
+        "port": int(listener["port"]),
+        "datacenter": str(variables["datacenter"]),
+    }
+
+
+def small_ensemble(text: str, ids: Sequence[Any]) -> str:
+    """Return a zoo.cfg in which only the servers with these ids form the ensemble, each with one vote.
+
+    Lines of the other servers, of all groups and of all weights are removed; everything else stays as it is.
+    """
+    kept = {str(number) for number in ids}
+
+    def stays(line: str) -> bool:
+        match = ENSEMBLE_KEY.match(line)
+        return match is None or (match.group(1) == "server" and match.group(2) in kept)
+
+    return "".join(line for line in text.splitlines(keepends=True) if stays(line))
+
+
+def read_lock(text: str) -> dict[str, Any]:
+    """Return the content of a lock file; {} for an empty text.
+
+    Raises ValueError if the text is not the lock of a failover.
+    """
+    if not text.strip():
+        return {}
+    lock = json.loads(text)
+    if not isinstance(lock, dict) or not isinstance(lock.get("survivor"), str) or not lock.get("lost"):
+        raise ValueError("no survivor or no lost datacenter")
+    return lock
+
+
+def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], present: Iterable[str]) -> list[Problem]:
+    """Return the problem of a run that changes hosts during a failover; [] without a lock.
+
+    `text` is the content of the lock file at the path `where`, `other` the path of its copies, `hosts` the hosts that
+    have it ([] for the control node), `present` the datacenters of the inventory. A lock whose lost datacenters are no
+    longer in the inventory stops no run: what survived is the whole site then.
+    """
+    try:
+        lock = read_lock(text)
+    except ValueError:
+        return [FAILOVER_UNREADABLE.problem(tuple(hosts), where, None, other=other)]
+    lost = [str(name) for name in lock.get("lost", ())]
+    if not lock or not set(lost) & set(present):
+        return []
+    started = str(lock.get("started", ""))
+    return [
+        FAILOVER_ACTIVE.problem(
+            tuple(hosts), where, None, survivor=lock["survivor"], lost=", ".join(lost), started=started
+        )
+    ]

@@ -1,0 +1,90 @@
+"""Which verdict playbooks/disaster.yml gives for what servers, brokers and a write report."""
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import Seen, Server, decide
+
+DC1, DC2 = ["1", "2", "3"], ["4", "5", "6"]
+BROKERS = {"k1": "dc1", "k2": "dc1", "k3": "dc2", "k4": "dc2"}
+SILENT = dict.fromkeys(DC1, "down")
+NOT_SERVING = "not serving"
+ALL_UP = {"1": "leader", **dict.fromkeys("23456", "follower")}
+NO_ANSWER = "no answer in time"
+
+
+def seen(modes: dict[str, str], answering: str = "k1 k2 k3 k4", probe: str = "") -> Seen:
+    servers = {
+        name: Server("dc1" if name in DC1 else "dc2", mode, 1 if name in DC1 else 2) for name, mode in modes.items()
+    }
+    return Seen(servers, BROKERS, answering.split(), probe)
+
+
+def stretched(*modes: str) -> dict[str, str]:
+    return dict(zip("123456", modes, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "look"),
+    [
+        pytest.param("no disaster", seen(ALL_UP), id="healthy"),
+        pytest.param("degraded", seen({**ALL_UP, "4": "down"}), id="a server is down"),
+        pytest.param("degraded", seen(ALL_UP, "k1 k2 k3"), id="a broker is down"),
+        pytest.param("heals by itself", seen(ALL_UP, "k1 k3", NO_ANSWER), id="a broker of each datacenter is down"),
+        pytest.param("heals by itself", seen(dict.fromkeys("123456", NOT_SERVING)), id="an election"),
+        pytest.param("heals by itself", seen(dict.fromkeys("123456", NOT_SERVING), probe=NO_ANSWER), id="a cut"),
+        pytest.param(
+            "heals by itself",
+            seen({**SILENT, **dict.fromkeys(DC2, NOT_SERVING)}, probe=NO_ANSWER),
+            id="servers of dc1 are down, its brokers answer",
+        ),
+        pytest.param(
+            "heals by itself",
+            seen(stretched(NOT_SERVING, "down", "down", *[NOT_SERVING] * 3), "k3 k4", NO_ANSWER),
+            id="one server of dc1 answers",
+        ),
+        pytest.param(
+            "failover possible",
+            seen({**SILENT, **dict.fromkeys(DC2, NOT_SERVING)}, "k3 k4", NO_ANSWER),
+            id="no host of dc1 answers",
+        ),
+        pytest.param(
+            "failover possible",
+            seen({**SILENT, "4": "down", "5": NOT_SERVING, "6": NOT_SERVING}, "k3 k4", NO_ANSWER),
+            id="two of three servers are left",
+        ),
+        pytest.param(
+            "unknown",
+            seen({**SILENT, "4": "down", "5": "down", "6": NOT_SERVING}, "k3 k4", NO_ANSWER),
+            id="one of three servers is left",
+        ),
+        pytest.param("unknown", seen(dict.fromkeys("123456", "down"), "", NO_ANSWER), id="nothing answers"),
+        pytest.param(
+            "failover forbidden",
+            seen(stretched("leader", "follower", "follower", "leader", "follower", "follower")),
+            id="two ensembles serve",
+        ),
+    ],
+)
+def test_verdict(verdict: str, look: Seen) -> None:
+    assert decide(look).verdict == verdict
+
+
+def test_only_the_datacenter_that_answers_can_take_over() -> None:
+    look = seen({**dict.fromkeys(DC1, NOT_SERVING), **dict.fromkeys(DC2, "down")}, "k1 k2", NO_ANSWER)
+    assert decide(look).survivors == ["dc1"]
+    assert "survivor=dc1" in decide(look).advice
+
+
+def test_a_witness_keeps_the_quorum_and_only_writes_stop() -> None:
+    servers = {
+        **{name: Server("dc1", "down", 1) for name in DC1},
+        **{name: Server("dc2", "follower", 2) for name in DC2},
+        "7": Server("dc3", "leader", 3),
+    }
+    decision = decide(Seen(servers, BROKERS, ["k3", "k4"], "not enough replicas"))
+    assert (decision.verdict, list(decision.survivors)) == ("failover possible", ["dc2"])
+
+
+def test_after_a_failover_the_survivor_is_only_degraded() -> None:
+    look = seen({**SILENT, "4": "leader", "5": "follower", "6": "follower"}, "k3 k4")
+    assert decide(look).verdict == "degraded"

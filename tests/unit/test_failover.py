@@ -1,0 +1,173 @@
+"""The plan of a failover: which statement is accepted, which hosts stay, which lines of zoo.cfg remain."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.filter.failover import returning_hosts, surviving_hosts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import Values, lowered, of_dict, restoring
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
+    lock_problem,
+    plan,
+    small_ensemble,
+    statement_errors,
+)
+
+GROUPS = {
+    "zookeeper": ["dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"],
+    "kafka": ["dc1-kafka1", "dc1-kafka2", "dc2-kafka1", "dc2-kafka2"],
+}
+LOCK = {"survivor": "dc2", "lost": ["dc1"], "started": "2026-11-28 12:00:00 UTC", "name": "20261128T120000Z"}
+ZOO_CFG = """# Written by the role zookeeper.
+clientPort=2181
+group.1=1:2
+group.2=3:4
+server.1=198.18.52.11:2888:3888|198.18.51.11:2888:3888
+server.2=198.18.52.12:2888:3888
+server.3=198.18.52.13:2888:3888
+server.4=198.18.52.14:2888:3888:observer
+serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+weight.1=1
+weight.4=0
+"""
+
+
+def site(lock: str = "", layout: str = "stretch2") -> dict[str, Any]:
+    hostvars: dict[str, Any] = {}
+    for number, host in enumerate(GROUPS["zookeeper"], 1):
+        hostvars[host] = {
+            "zookeeper_id": number,
+            "client_address": f"198.18.51.1{number}",
+            "host_addresses": [f"198.18.51.1{number}", f"198.18.52.1{number}"],
+            "zookeeper_groups": {1: [1, 2, 3], 2: [4, 5, 6]},
+            "zookeeper_secure_client_port": 2281,
+        }
+    for number, host in enumerate(GROUPS["kafka"], 1):
+        hostvars[host] = {
+            "kafka_broker_id": number,
+            "client_address": f"198.18.51.2{number}",
+            "host_addresses": [f"198.18.51.2{number}"],
+            "kafka_inter_broker_listener": "REPLICATION",
+            "kafka_listeners": [{"name": "REPLICATION", "address": f"198.18.52.2{number}", "port": 9093}],
+            "kafka_replication_factor": 4,
+            "kafka_admin_listeners": {"REPLICATION": {"bootstrap.servers": "198.18.52.21:9093"}},
+        }
+    return {
+        host: {**variables, "datacenter": host[:3], "layout": layout, "failover_lock": lock}
+        for host, variables in hostvars.items()
+    }
+
+
+def test_the_plan_of_a_failover_to_dc2() -> None:
+    planned = plan(GROUPS, site(), "dc2")
+    assert planned["zookeeper"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
+    assert planned["ids"] == ["4", "5", "6"]
+    assert planned["lost_brokers"] == [1, 2]
+    assert planned["lost_addresses"][:2] == ["198.18.51.11", "198.18.51.12"]
+    assert len(planned["lost_addresses"]) == 8
+    assert planned["min_isr"] == 2
+    assert planned["disaster"]["servers"]["dc1-zk1"]["group"] == 1
+    assert planned["disaster"]["brokers"]["dc2-kafka1"] == {
+        "address": "198.18.52.23",
+        "port": 9093,
+        "datacenter": "dc2",
+    }
+
+
+def test_the_admin_host_of_the_lost_datacenter_is_not_asked() -> None:
+    hostvars = {**site(), "dc1-admin": {"datacenter": "dc1"}, "dc2-admin": {"datacenter": "dc2"}}
+    groups = {**GROUPS, "admin": ["dc1-admin", "dc2-admin"]}
+    assert plan(groups, hostvars, "dc2")["admin"] == "dc2-admin"
+    assert plan({**GROUPS, "admin": ["dc1-admin"]}, hostvars, "dc2")["admin"] == "localhost"
+
+
+@pytest.mark.parametrize(
+    ("said", "lock", "words"),
+    [
+        (("dc2", "power", "dc2"), {}, []),
+        (("dc2", "network", "dc2"), LOCK, []),
+        (("", "power", ""), {}, ["not a datacenter with brokers; set one of dc1, dc2"]),
+        (("dc3", "power", "dc3"), {}, ["not a datacenter with brokers"]),
+        (("dc2", "power", "dc1"), {}, ["type dc2"]),
+        (("dc2", "power", ""), {}, ["type dc2"]),
+        (("dc2", "", "dc2"), {}, ["fenced=power"]),
+        (("dc2", "ping", ""), {}, ["type dc2", "fenced=power"]),
+        (("dc1", "power", "dc1"), LOCK, ["dc2 already took over on 2026-11-28"]),
+    ],
+)
+def test_statement(said: tuple[str, str, str], lock: dict[str, Any], words: list[str]) -> None:
+    survivor, fenced, confirm = said
+    errors = statement_errors(GROUPS, site(), survivor, fenced, confirm, lock)
+    assert len(errors) == len(words)
+    assert all(word in error for word, error in zip(words, errors, strict=True))
+
+
+def test_a_layout_that_needs_no_failover_is_refused() -> None:
+    assert "stretch3" in statement_errors(GROUPS, site(layout="stretch3"), "dc2", "power", "dc2", {})[0]
+
+
+def test_the_small_ensemble_keeps_only_its_own_servers() -> None:
+    assert small_ensemble(ZOO_CFG, [3, 4]) == (
+        "# Written by the role zookeeper.\n"
+        "clientPort=2181\n"
+        "server.3=198.18.52.13:2888:3888\n"
+        "server.4=198.18.52.14:2888:3888:observer\n"
+        "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
+    )
+
+
+def test_a_second_run_writes_the_same_ensemble() -> None:
+    assert small_ensemble(small_ensemble(ZOO_CFG, [3, 4]), [3, 4]) == small_ensemble(ZOO_CFG, [3, 4])
+
+
+def test_a_record_stops_runs_while_the_lost_datacenter_is_declared() -> None:
+    text = json.dumps(LOCK)
+    assert [one.code for one in lock_problem(text, "/x", "/y", (), ["dc1", "dc2"])] == ["FAILOVER_ACTIVE"]
+    assert lock_problem(text, "/x", "/y", (), ["dc2"]) == []
+    assert lock_problem("", "/x", "/y", (), ["dc1", "dc2"]) == []
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"survivor": "dc2"}', '{"survivor": 2, "lost": ["dc1"]}', "null"])
+def test_a_record_that_cannot_be_read_stops_runs(text: str) -> None:
+    assert [one.code for one in lock_problem(text, "/x", "/y", (), ["dc2"])] == ["FAILOVER_UNREADABLE"]
+
+
+def test_the_leader_of_the_survivor_is_restarted_last(tmp_path: Path) -> None:
+    lock = tmp_path / "failover.json"
+    lock.write_text(json.dumps(LOCK))
+    hostvars = site(str(lock))
+    hostvars["dc1-zk1"]["seen"] = {"modes": {"dc2-zk1": "leader", "dc2-zk2": "follower", "dc2-zk3": "follower"}}
+    assert surviving_hosts(GROUPS, hostvars, "seen") == "dc2-zk2,dc2-zk3,dc2-zk1"
+    assert returning_hosts(GROUPS, hostvars) == "dc1-zk1,dc1-zk2,dc1-zk3,dc1-kafka1,dc1-kafka2"
+
+
+def test_without_a_record_no_host_is_meant(tmp_path: Path) -> None:
+    hostvars = site(str(tmp_path / "missing.json"))
+    assert surviving_hosts(GROUPS, hostvars) == "all:!all"
+    assert returning_hosts(GROUPS, hostvars) == "all:!all"
+    assert surviving_hosts(GROUPS, {}) == "all:!all"
+
+
+THERE = Values("", {"orders": "3", "audit": "1", "__transaction_state": "3"})
+
+
+def test_only_higher_values_are_lowered() -> None:
+    assert lowered(THERE, 2) == Values("2", {"orders": "2", "__transaction_state": "2"})
+
+
+def test_values_are_restored_unless_somebody_changed_or_deleted_them() -> None:
+    saved = of_dict(Values("", {"orders": "3", "gone": "3", "audit": "4"}).as_dict())
+    now = Values("2", {"orders": "2", "audit": "1", "__transaction_state": "2"})
+    assert restoring(saved, now, 2) == (None, {"orders": "3"})
+
+
+def test_a_default_from_before_is_restored() -> None:
+    assert restoring(Values("4", {}), Values("2", {}), 2) == ("4", {})
+
+
+@pytest.mark.parametrize("saved", [{}, {"default": 3, "topics": {}}, {"default": "", "topics": []}])
+def test_values_in_another_form_are_refused(saved: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="min.insync.replicas"):
+        of_dict(saved)
