@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,13 +80,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             results = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
             probes = {host: result["probe"] for host, result in results.items() if not result.get("unreachable")}
             what = count(list(probes), "host")
-            undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
-            alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
-            registered = self._task.args.get("registered") or ()
-            found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
-            problems = [replace(problem, warning=True) if problem.code in corrected else problem for problem in found]
-            if FAILOVER_ACTIVE.code not in corrected:
-                problems += failover_of_hosts(model, probes, changes)
+            problems = self._of_hosts(model, probes, corrected, changes)
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         text = report(problems, {**model.groups, **model.all_groups})
@@ -106,6 +100,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
         questions = {} if register else probe_questions(model, task_vars["ansible_play_hosts"])
         return {"changed": False, "msg": f"{what} checked, no mistake found", **questions}
+
+    def _of_hosts(
+        self, model: Model, probes: Mapping[str, Mapping[str, Any]], corrected: Collection[str], changes: bool
+    ) -> list[Problem]:
+        """Return the problems of the probed hosts; those whose code is in `corrected` are warnings."""
+        undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
+        alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
+        registered = self._task.args.get("registered") or ()
+        found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
+        problems = [replace(problem, warning=True) if problem.code in corrected else problem for problem in found]
+        return problems + ([] if FAILOVER_ACTIVE.code in corrected else failover_of_hosts(model, probes, changes))
 
     def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
         """Tell whether the following plays change hosts: `changes` is on, without --check and --tags preflight."""

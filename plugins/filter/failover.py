@@ -46,12 +46,17 @@ def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
     if not lock:
         return "all:!all"
     lost = [host for name in lock["lost"] for host in hosts_of(groups, hostvars, str(name))]
-    hosts = [host for host in dict.fromkeys([*groups["zookeeper"], *groups["kafka"]]) if host not in lost]
+    hosts = [host for host in dict.fromkeys([*groups["kafka"], *groups["zookeeper"]]) if host not in lost]
     if modes:
         seen = next((hostvars[host][modes]["modes"] for host in lost if modes in hostvars[host]), {})
         hosts = [host for host in hosts if host in groups["zookeeper"]]
         hosts.sort(key=lambda host: seen.get(host) == "leader")
     return ",".join(hosts) or "all:!all"
+
+
+def servers_in_mode(modes: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
+    """Return the servers whose mode, in {server: mode}, is one of `wanted`."""
+    return [name for name, mode in modes.items() if mode in wanted]
 
 
 class FilterModule:
@@ -66,6 +71,7 @@ class FilterModule:
             "failover_plan": plan,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,
+            "servers_in_mode": servers_in_mode,
             "small_ensemble": small_ensemble,
             "surviving_hosts": surviving_hosts,
         }

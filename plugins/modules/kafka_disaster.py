@@ -41,7 +41,7 @@ description:
     before a failover.
 options:
   servers:
-    description: "By name of each ZooKeeper server, C(address), C(datacenter), C(group) and C(weight)."
+    description: "By name of each ZooKeeper server, C(address), C(datacenter) and C(votes), false for an observer."
     type: dict
     required: true
   port: {type: int, default: 2281, description: Client port of every ZooKeeper server.}
@@ -74,8 +74,8 @@ EXAMPLES = """
 - name: Decide whether a datacenter is lost
   millrace.kafka.kafka_disaster:
     servers:
-      dc1-zk1: {address: 198.18.1.11, datacenter: dc1, group: 1}
-      dc2-zk1: {address: 198.18.1.12, datacenter: dc2, group: 2}
+      dc1-zk1: {address: 198.18.1.11, datacenter: dc1}
+      dc2-zk1: {address: 198.18.1.12, datacenter: dc2}
     port: 2181
     brokers:
       dc1-kafka1: {address: 198.18.1.21, port: 9092, datacenter: dc1}
@@ -132,7 +132,8 @@ waiting:
   sample: {what: [no host of dc1 answers], timeout: 60, waited: {begun: 8123.4}}
 """
 
-GROUP, PLACE = "millrace-probe", ("__consumer_offsets", 0)
+GROUP = "millrace-probe"
+PLACE = ("__consumer_offsets", 0)
 
 
 def probe(properties: Mapping[str, Any], seconds: float) -> str:
@@ -159,10 +160,7 @@ def look(options: Mapping[str, Any]) -> Seen:
         modes = {name: future.result()[name] for name, future in asked.items()}
         ports = reached.result()
     return Seen(
-        {
-            name: Server(one["datacenter"], modes[name], one.get("group"), int(one.get("weight", 1)))
-            for name, one in servers.items()
-        },
+        {name: Server(one["datacenter"], modes[name], bool(one.get("votes", True))) for name, one in servers.items()},
         {name: one["datacenter"] for name, one in brokers.items()},
         [name for name, one in brokers.items() if ports[f"{one['address']}:{one['port']}"] == "open"],
         written.result(),

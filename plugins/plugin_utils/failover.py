@@ -37,9 +37,9 @@ def _in(hosts: Iterable[str], hostvars: Mapping[str, Any], datacenters: Iterable
 
 
 def datacenters(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return {datacenter: its ZooKeeper servers and brokers}, sorted by name of the datacenter."""
+    """Return {datacenter: its brokers and then its ZooKeeper servers}, sorted by name of the datacenter."""
     found: dict[str, list[str]] = {}
-    for host in dict.fromkeys([*groups.get("zookeeper", ()), *groups.get("kafka", ())]):
+    for host in dict.fromkeys([*groups.get("kafka", ()), *groups.get("zookeeper", ())]):
         found.setdefault(str(hostvars[host].get("datacenter", "")), []).append(host)
     return dict(sorted(found.items()))
 
@@ -83,29 +83,27 @@ def statement_errors(
 
 
 def plan(
-    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, lost: Sequence[str] = ()
+    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, lost: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return the hosts, addresses and ids that a failover or failback needs.
 
-    `survivor` is the datacenter that takes over, `lost` the lost ones ([]: all others). The keys:
+    `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: all others). The keys:
 
     - `admin`: the first host of the group admin that is not lost, else localhost;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
-    - `listeners`, `listener`: how admins reach the brokers: all listeners, and the first one;
-    - `disaster`: options of the module kafka_disaster;
+    - `disaster`: options of the module kafka_disaster, without `admin`;
     - `min_isr`: the replicas that each partition has in one datacenter.
     """
     found = datacenters(groups, hostvars)
-    gone = [str(name) for name in lost] or [name for name in found if name != survivor]
+    gone = [str(name) for name in lost or ()] or [name for name in found if name != survivor]
     stays = [name for name in found if name not in gone]
     servers, brokers = list(groups.get("zookeeper", ())), list(groups.get("kafka", ()))
     zookeeper, kafka = _in(servers, hostvars, stays), _in(brokers, hostvars, stays)
     lost_zookeeper, lost_kafka = _in(servers, hostvars, gone), _in(brokers, hostvars, gone)
     server, broker = (hostvars[(names or ["localhost"])[0]] for names in (zookeeper or servers, kafka or brokers))
-    listeners = dict(broker.get("kafka_admin_listeners") or {})
     reached = {
         "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
         "tls": server.get("admin_tls") or {},
@@ -130,11 +128,8 @@ def plan(
         **reached,
         "root_acl": server.get("zookeeper_root_acl") or {},
         "chroot": str(broker.get("kafka_zookeeper_chroot") or ""),
-        "listeners": listeners,
-        "listener": next(iter(listeners.values()), {}),
         "disaster": {
             **reached,
-            "admin": next(iter(listeners.values()), {}),
             "servers": {host: _server(hostvars[host]) for host in servers},
             "brokers": {host: _broker(hostvars[host]) for host in brokers},
         },
@@ -143,7 +138,10 @@ def plan(
 
 
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
-    """Return the ZooKeeper servers and brokers of a datacenter; [] if there is no such datacenter."""
+    """Return the brokers and then the ZooKeeper servers of a datacenter; [] if there is no such datacenter.
+
+    Tasks with run_once run with the variables of the first host: a broker knows how admins reach the brokers.
+    """
     return datacenters(groups, hostvars).get(datacenter, []) if hostvars else []
 
 
@@ -178,15 +176,11 @@ def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> list[
 
 def _server(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ZooKeeper server as the module kafka_disaster takes it; `variables` are those of its host."""
-    number = str(variables["zookeeper_id"])
-    members = variables.get("zookeeper_groups") or {}
-    weights = {str(name): int(weight) for name, weight in (variables.get("zookeeper_weights") or {}).items()}
-    group = next((int(name) for name, ids in members.items() if number in map(str, ids)), None)
+    observers = [str(number) for number in variables.get("zookeeper_observers") or ()]
     return {
         "address": str(variables["client_address"]),
         "datacenter": str(variables["datacenter"]),
-        "group": group,
-        "weight": weights.get(number, 1),
+        "votes": str(variables["zookeeper_id"]) not in observers,
     }
 
 

@@ -75,11 +75,18 @@ class Stretched:
 
     def play(self, playbook: str, *options: str) -> None:
         """Run a playbook on the copied inventory, and say how long it took."""
+        code, text = self.attempt(playbook, *options)
+        assert code == 0, text[-3000:]
+
+    def attempt(self, playbook: str, *options: str) -> tuple[int, str]:
+        """Run a playbook as `play` does; return its exit code and all that it printed."""
         before = time.monotonic()
         command = ["ansible-playbook", "-i", str(self.directory), playbook, *options]
-        done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
+        )
         print(f"{playbook}: {time.monotonic() - before:.1f} s")
-        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+        return done.returncode, done.stdout + done.stderr
 
     def close(self) -> None:
         """End the connections."""

@@ -13,9 +13,7 @@ NO_ANSWER = "no answer in time"
 
 
 def seen(modes: dict[str, str], answering: str = "k1 k2 k3 k4", probe: str = "") -> Seen:
-    servers = {
-        name: Server("dc1" if name in DC1 else "dc2", mode, 1 if name in DC1 else 2) for name, mode in modes.items()
-    }
+    servers = {name: Server("dc1" if name in DC1 else "dc2", mode) for name, mode in modes.items()}
     return Seen(servers, BROKERS, answering.split(), probe)
 
 
@@ -77,9 +75,9 @@ def test_only_the_datacenter_that_answers_can_take_over() -> None:
 
 def test_a_witness_keeps_the_quorum_and_only_writes_stop() -> None:
     servers = {
-        **{name: Server("dc1", "down", 1) for name in DC1},
-        **{name: Server("dc2", "follower", 2) for name in DC2},
-        "7": Server("dc3", "leader", 3),
+        **{name: Server("dc1", "down") for name in DC1},
+        **{name: Server("dc2", "follower") for name in DC2},
+        "7": Server("dc3", "leader"),
     }
     decision = decide(Seen(servers, BROKERS, ["k3", "k4"], "not enough replicas"))
     assert (decision.verdict, list(decision.survivors)) == ("failover possible", ["dc2"])

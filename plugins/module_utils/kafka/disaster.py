@@ -21,12 +21,11 @@ LEADS = ("leader", "standalone")
 
 @dataclass(frozen=True)
 class Server:
-    """A ZooKeeper server: its datacenter, its mode (`leader`, `not serving`, `down`, ...), its group and weight."""
+    """A ZooKeeper server: its datacenter, its mode (`leader`, `not serving`, `down`, ...), and whether it votes."""
 
     datacenter: str
     mode: str
-    group: int | None = None
-    weight: int = 1
+    votes: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,16 +68,10 @@ class Decision:
 def quorum_of(seen: Seen, datacenters: Collection[str]) -> bool:
     """Tell whether the answering servers of these datacenters are a majority of the servers there.
 
-    This is the quorum of the small ensemble that a failover would form; weights count only in the hierarchical quorum.
+    This is the quorum of the ensemble that a failover would form: each server has one vote there.
     """
-    voters = [
-        Voter(name) for name, one in seen.servers.items() if one.datacenter in datacenters and not _is_observer(one)
-    ]
+    voters = [Voter(name) for name, one in seen.servers.items() if one.datacenter in datacenters and one.votes]
     return bool(voters) and quorum(voters, set(seen.servers) - set(seen.in_mode(DOWN)))
-
-
-def _is_observer(server: Server) -> bool:
-    return server.mode == "observer" or server.weight == 0
 
 
 def decide(seen: Seen) -> Decision:

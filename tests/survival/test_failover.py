@@ -1,0 +1,144 @@
+"""A datacenter is killed, the other one takes over by failover.yml, and failback.yml undoes it: nothing is lost.
+
+Producers with acks=all write all the time, and every acknowledged record is read in the end.
+"""
+
+import json
+import random
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType
+from faults.lab import UNITS, until
+from faults.ledger import load
+from faults.reader import read_all
+from faults.writer import Writer
+
+from .stretched import Stretched
+
+LAYOUT = "lab_stretch2"
+OTHER = {"dc1": "dc2", "dc2": "dc1"}
+KILLS = ("at once", "ZooKeeper first", "brokers first")
+STATEMENT = "-e survivor={survivor} -e confirm={survivor} -e fenced=power"
+MOST = 900
+"""Seconds that a producer waits for an acknowledgement."""
+
+
+class Cycle:
+    """One failover and failback of a running cluster under load."""
+
+    def __init__(self, cluster: Stretched, topic: str, lost: str, folder: Path) -> None:
+        """`lost` is the datacenter that will be killed; the ledger is kept in `folder`."""
+        self.cluster, self.topic, self.lost, self.folder = cluster, topic, lost, folder
+        self.survivor = OTHER[lost]
+        self.hosts = [host for group in UNITS for host in cluster.inventory.hosts(group) if host.startswith(f"{lost}-")]
+
+    def kill(self, order: str) -> None:
+        """Kill all servers of the datacenter with signal 9, in this order; they stay down."""
+        first = {"ZooKeeper first": "zk", "brokers first": "kafka"}.get(order, "")
+        if first:
+            self.cluster.take_away([host for host in self.hosts if first in host])
+            time.sleep(2)
+            self.cluster.take_away([host for host in self.hosts if first not in host])
+        else:
+            self.cluster.take_away(self.hosts)
+
+    def statement(self, survivor: str = "") -> list[str]:
+        """Return the options of failover.yml."""
+        return STATEMENT.format(survivor=survivor or self.survivor).split()
+
+    def acknowledged_after(self, writer: Writer, since: int) -> bool:
+        """Tell whether the writer has got more acknowledgements."""
+        return writer.acked > since
+
+
+def min_isr(cluster: Stretched, topic: str) -> str:
+    """Return min.insync.replicas as it applies to a topic."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    found = cluster.lab.admin.describe_configs([resource], request_timeout=20)[resource].result(30)
+    return str(found["min.insync.replicas"].value)
+
+
+def test_what_is_refused(stretched: Stretched, topic: str) -> None:
+    """While both datacenters serve, no statement of an operator begins a failover, and nothing is changed."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    for options, words in (
+        ("-e survivor=dc3 -e confirm=dc3 -e fenced=power", "not a datacenter with brokers"),
+        ("-e survivor=dc2 -e confirm=dc1 -e fenced=power", "type dc2"),
+        ("-e survivor=dc2 -e confirm=dc2", "fenced=power"),
+        ("-e survivor=dc2 -e confirm=dc2 -e fenced=power", "no disaster"),
+    ):
+        code, text = stretched.attempt("playbooks/failover.yml", *options.split())
+        assert (code != 0, words in text, "Nothing was changed" in text) == (True, True, True), text[-2000:]
+    code, text = stretched.attempt("playbooks/failback.yml")
+    assert code != 0
+    assert "no failover of this inventory is recorded" in text
+    code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    assert (code, "verdict: no disaster" in text) == (0, True), text[-2000:]
+
+
+def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path) -> dict[str, float]:
+    """Kill a datacenter under load, fail over and back; return how many seconds each part took. Nothing may be lost."""
+    this, run, took = Cycle(stretched, topic, lost, folder), uuid.uuid4().hex[:8], dict[str, float]()
+    before = min_isr(stretched, topic)
+    load_of = Writer(
+        stretched.inventory.kafka_properties, topic, folder, run=run, rate=100, limit=100_000, delivery_timeout=MOST
+    )
+    with load_of as writer:
+        until("the load is acknowledged", lambda: writer.acked > 200, 60)
+        this.kill(order)
+        killed = time.monotonic()
+        code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=0")
+        assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
+        begun = time.monotonic()
+        stretched.play("playbooks/failover.yml", *this.statement())
+        took["failover"] = time.monotonic() - begun
+        acked = writer.acked
+        until("the load is acknowledged again", lambda: this.acknowledged_after(writer, acked + 20), 60)
+        took["killed to acknowledged"] = time.monotonic() - killed
+        assert min_isr(stretched, topic) == "2"
+        code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{this.survivor}-kafka1")
+        assert (code != 0, "FAILOVER_ACTIVE" in text) == (True, True), text[-2000:]
+        code, text = stretched.attempt("playbooks/failover.yml", *this.statement(lost))
+        assert (code != 0, "already took over" in text) == (True, True), text[-2000:]
+        begun = time.monotonic()
+        stretched.play("playbooks/failback.yml")
+        took["failback"] = time.monotonic() - begun
+        acked = writer.acked
+        until("the load is acknowledged after the failback", lambda: this.acknowledged_after(writer, acked + 20), 60)
+    stretched.whole()
+    assert min_isr(stretched, topic) == before
+    report = load(folder).compare(read_all(stretched.inventory.kafka_properties, topic))
+    assert (report.missing, report.double) == ([], []), str(report)
+    return took
+
+
+def test_failover_and_failback(stretched: Stretched, topic: str, chance: random.Random, tmp_path: Path) -> None:
+    """One datacenter is lost and returns; a run of site.yml after it changes nothing."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    lost = chance.choice(sorted(OTHER))
+    print(json.dumps(cycle(stretched, topic, lost, chance.choice(KILLS), tmp_path)))
+
+
+@pytest.mark.campaign
+def test_ten_failovers(
+    stretched: Stretched, topic: str, chance: random.Random, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """Ten failovers and failbacks, victims alternating, killed in all orders."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    found = []
+    for number in range(10):
+        lost = ("dc1", "dc2")[number % 2]
+        took = cycle(stretched, topic, lost, KILLS[number % 3], tmp_path / str(number))
+        found.append(took)
+        print(number, lost, KILLS[number % 3], json.dumps(took), flush=True)
+    for name in found[0]:
+        values = [took[name] for took in found]
+        note(f"{name}: median {median(values):.1f} s, most {max(values):.1f} s, of {len(values)}")
