@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from jars import build_trees
+from jars import build_trees, missing_maven
 from products import PYTHONS, TARGETS, TREES, Product, is_current, product
 from steps import only_build
 from tarballs import BuildError
@@ -64,6 +64,9 @@ def build_all(items: Sequence[Product], root: Path, pythons: Sequence[str], upda
         if item not in stale:
             print(f"{item.target:<12} up to date: {item.file}")
     trees = [item for item in stale if item.target in TREES]
+    missing = missing_maven([item.target for item in trees])
+    if missing:  # reported before the minutes that the wheelhouse takes
+        trees, stale = [], [item for item in stale if item.target == "jobs"]
     with ThreadPoolExecutor() as pool:
         futures = [pool.submit(build_trees, trees, root, update)] if trees else []
         calls: dict[str, Callable[[Product, Path], None]]
@@ -71,7 +74,8 @@ def build_all(items: Sequence[Product], root: Path, pythons: Sequence[str], upda
         for item in stale:
             if item.target in calls:
                 futures.append(pool.submit(attempt, item.target, partial(calls[item.target], item, root)))
-        return [problem for future in futures for problem in future.result()]
+        found = [problem for future in futures for problem in future.result()]
+    return [*(f"{target}: {problem}" for target, problem in missing.items()), *found]
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:

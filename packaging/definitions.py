@@ -31,7 +31,7 @@ from zookeeper_properties import MARK, Spec, Specs, properties
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "plugins" / "definitions" / "generated"
-REMEDY = "Any JDK from 17 on will do, and so does Debian's JRE: apt-get install openjdk-17-jre-headless"
+REMEDY = "Any JDK from 17 on will do, and so does Debian's JRE: apt-get install default-jre-headless"
 SHOWN = 500  # characters of what a Java that failed has said
 
 

@@ -14,6 +14,7 @@ from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import by_precedence
+from ansible_collections.millrace.kafka.plugins.plugin_utils.control_node import package_errors
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import PLUGIN_VARIABLES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
@@ -94,6 +95,8 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
             raise SystemExit(PARSER_ERROR) from error
 
     def _parse(self, inventory: Any, loader: Any, path: str) -> None:
+        if errors := package_errors():
+            raise AnsibleParserError("\n".join(errors))
         super(YamlInventory, self).parse(inventory, loader, path)
         data = dict(loader.load_from_file(path, cache="none", unsafe=True, trusted_as_template=True))
         data.pop("plugin")

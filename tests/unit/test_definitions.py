@@ -193,7 +193,7 @@ MISSING = "error: package kafka.metrics does not exist"
         ("FindException: Module jdk.jdeps not found", "lacks modules of a JDK.*apt-get install"),
         ("InternalError: Module jdk.compiler not in boot Layer' >&2; echo '", "lacks modules of a JDK"),
         (f"Kafka.java:7: {MISSING}", f"Java does not get on with these jars: Kafka.java:7: {MISSING}"),
-        ("", "no /.*/java.*apt-get install openjdk-17-jre-headless"),
+        ("", "no /.*/java.*apt-get install default-jre-headless"),
     ],
 )
 def test_a_java_that_will_not_do(says: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

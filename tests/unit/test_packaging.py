@@ -267,3 +267,14 @@ def test_list_prints_paths_and_builds_nothing(repo: Path, capsys: pytest.Capture
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["kafka_2.13-1.2.3.tgz", "spark-wheelhouse-9.8.tar", "millrace_jobs-0.4-py3-none-any.whl"]
     assert not (repo / ".build").exists()
+
+
+def test_without_maven_no_wheel_is_downloaded(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(build, "build_wheelhouse", lambda *_: pytest.fail("minutes of downloads"))
+    assert build.main(["kafka", "wheelhouse"], repo) == 1
+    said = capsys.readouterr()
+    assert "kafka: mvn was not found: apt-get install maven" in said.err
+    assert "resolved" not in said.out
