@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
+    datacenters,
     disaster_lines,
     hosts_of,
     other_failovers,
@@ -14,12 +15,28 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     read_lock,
     small_ensemble,
     statement_errors,
+    survivors,
 )
 
 
-def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> str:
-    """Return the ZooKeeper servers and brokers of a datacenter as a pattern for `hosts`; it may match no host."""
-    return ",".join(hosts_of(groups, hostvars, datacenter)) or "all:!all"
+def failover_hosts(
+    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
+) -> str:
+    """Return the hosts on which a failover works, brokers first, as a pattern for `hosts`; it may match no host.
+
+    They are the brokers and ZooKeeper servers of the survivor, and those of a witness unless `witness` is "lost".
+    """
+    names = survivors(groups, hostvars, survivor, witness)
+    hosts = [host for name in names for host in hosts_of(groups, hostvars, name)]
+    return ",".join(sorted(hosts, key=lambda host: host not in groups["kafka"])) or "all:!all"
+
+
+def failover_lost(
+    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
+) -> list[str]:
+    """Return the datacenters that a failover to `survivor` gives up, a witness only if `witness` is "lost"."""
+    stays = survivors(groups, hostvars, survivor, witness)
+    return [name for name in datacenters(groups, hostvars) if name not in stays]
 
 
 def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,6 +85,7 @@ class FilterModule:
             "disaster_lines": disaster_lines,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
+            "failover_lost": failover_lost,
             "failover_plan": plan,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,

@@ -137,6 +137,22 @@ def plan(
     }
 
 
+def survivors(
+    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
+) -> list[str]:
+    """Return the datacenters that stay: `survivor`, and those without brokers (witnesses) unless `witness` is lost.
+
+    Return [] if `survivor` is no datacenter with brokers.
+    """
+    found = datacenters(groups, hostvars) if hostvars else {}
+    with_brokers = (
+        {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())} if hostvars else set()
+    )
+    if survivor not in with_brokers:
+        return []
+    return [name for name in found if name == survivor or (name not in with_brokers and witness != "lost")]
+
+
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
     """Return the brokers and then the ZooKeeper servers of a datacenter; [] if there is no such datacenter.
 

@@ -59,7 +59,8 @@ class Cycle:
 def min_isr(cluster: Stretched, topic: str) -> str:
     """Return min.insync.replicas as it applies to a topic."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    found = cluster.lab.admin.describe_configs([resource], request_timeout=20)[resource].result(30)
+    broker = next(iter(cluster.lab.admin.list_topics(timeout=20).brokers))  # the controller may be a killed one
+    found = cluster.lab.admin.describe_configs([resource], request_timeout=20, broker=broker)[resource].result(30)
     return str(found["min.insync.replicas"].value)
 
 
