@@ -90,8 +90,8 @@ def test_a_restart_that_is_cut_off_goes_on_and_no_send_fails(
 
     clock = Clock("a restart that is interrupted")
     # 2,000 seconds of load: with the default limit it ended before the restarts did where a machine is slow.
-    load = {"rate": 200, "limit": 400_000}
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path / "ledger", run=topic, **load) as writer:
+    amount = {"rate": 200, "limit": 400_000}
+    with Writer(lab.inventory.kafka_properties, topic, tmp_path / "ledger", run=topic, **amount) as writer:
         until("records", lambda: writer.acked > 500, 60)
         interrupted(operator, lambda: bool(changed()))
         assert len(changed()) == 1
