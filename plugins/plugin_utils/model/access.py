@@ -30,7 +30,7 @@ def _known(model: Model) -> set[str]:
 USER_NAME = ProblemKind(
     "USER_NAME",
     "the name is empty, starts or ends with a blank, or contains a line break: no client could log in with it",
-    "set the name with which the client logs in, as orders",
+    "set the name with which the client logs in, for example orders",
 )
 USER_CASE = ProblemKind(
     "USER_CASE",

@@ -10,7 +10,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import UNSEEN, hidden, services_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import (
+    HOMES,
+    UNSEEN,
+    hidden,
+    services_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -25,7 +30,7 @@ SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/u
 PATH_ROOT = ProblemKind(
     "PATH_ROOT",
     "the root of the whole file system, which the service would own",
-    "set the mount point of a disk, as /data/zookeeper",
+    "set the mount point of a disk, for example /data/zookeeper",
 )
 PATH_RELATIVE = ProblemKind(
     "PATH_RELATIVE",
@@ -193,15 +198,16 @@ def of_locks(model: Model) -> Iterator[Problem]:
 
 PATH_SYSTEM = ProblemKind(
     "PATH_SYSTEM",
-    "below {folder}, which belongs to the operating system or is hidden from services",
-    "set a directory on a disk, as below /data",
+    "below {folder}, which belongs to the operating system",
+    "set a directory on a disk, for example /data/1",
 )
+PATH_SYSTEM_HOME = PATH_SYSTEM.variant(message="below {folder}, which the unit does not see (ProtectHome)")
 PATH_SYSTEM_EXECUTABLE = PATH_SYSTEM.variant(
     message="below {folder}, which the unit does not see (ProtectHome, PrivateTmp)",
-    advice="install it for all users, as below /usr/lib/jvm",
+    advice="install it for all users, for example in /usr/lib/jvm",
 )
 PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(
-    advice="move the file elsewhere, as below /etc/kafka/tls, and set that path"
+    advice="move the file elsewhere, for example to /etc/kafka/tls, and set that path"
 )
 
 
@@ -276,7 +282,7 @@ def dumped(model: Model) -> Iterator[Problem]:
 PATH_EMPTIED = ProblemKind(
     "PATH_EMPTIED",
     "below {folder}: files there are deleted at each boot, or at each start of the service (/tmp, /var/tmp)",
-    "set a directory on a disk, as below /data",
+    "set a directory on a disk, for example /data/1",
 )
 
 
@@ -286,4 +292,4 @@ def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
     if folder := below(path, *EMPTIED):
         yield machine.report(PATH_EMPTIED, name, path, folder=folder)
     elif folder := below(path, *SYSTEM):
-        yield machine.report(PATH_SYSTEM, name, path, folder=folder)
+        yield machine.report(PATH_SYSTEM_HOME if folder in HOMES else PATH_SYSTEM, name, path, folder=folder)

@@ -71,7 +71,7 @@ UNIT_STOPS_PATH = UNIT_STOPS.variant(
 )
 UNIT_STOPS_PROGRAM = UNIT_STOPS.variant(
     message="the service must execute {path}, which it could not",
-    advice="remove it, or list {path} and the folders of its libraries, as /usr, in ExecPaths",
+    advice="remove it, or list {path} and the folders of its libraries (for example /usr) in ExecPaths",
 )
 UNIT_STOPS_WRITABLE = UNIT_STOPS.variant(
     message="an empty entry clears the list of paths to which the service may write", advice="remove it"
@@ -125,7 +125,7 @@ UNIT_SETTING = ProblemKind(
 )
 UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="move it to section [{other}]")
 UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct the name, or remove the setting")
-UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, as 12G")
+UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, for example 12G")
 UNIT_MEMORY_LOW = UNIT_MEMORY.variant(
     message=f"less than the JVM needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): {{effect}}",
     advice="set more than {needed}G, or lower {heap}",

@@ -59,7 +59,7 @@ def _grants(model: Model) -> Iterator[PlacedGrant]:
 USER_PREFIX = ProblemKind(
     "USER_PREFIX",
     "the principal in ACLs would be {principal}",
-    "remove the type from the name, as in orders",
+    "remove the type from the name, for example orders",
 )
 USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user (for all users: kafka_acls with User:*)")
 USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
@@ -132,7 +132,7 @@ GRANT_BESIDE_EACH = GRANT_BESIDE.variant(advice="write one grant of {verb} for e
 GRANT_LACKS = ProblemKind(
     "GRANT_LACKS",
     "the grant has no group, but consumers join a consumer group: Kafka would reject them",
-    "add group, as group: orders-reader",
+    "add group, for example group: orders-reader",
 )
 GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
     message="the grant has no topics, but Connect workers keep configurations, offsets and status in three topics",
@@ -140,7 +140,7 @@ GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
 )
 GRANT_LACKS_SOURCE = GRANT_LACKS.variant(
     message="the grant has no source, but mirrored topics start with the alias of the other cluster",
-    advice="add source with this alias, as source: dc2",
+    advice="add source with this alias, for example source: dc2",
 )
 GRANT_OWN_ALIAS = ProblemKind(
     "GRANT_OWN_ALIAS",
@@ -151,7 +151,7 @@ GRANT_OWN_ALIAS = ProblemKind(
 GRANT_EMPTY = ProblemKind(
     "GRANT_EMPTY",
     "the grant names no resource, so that no ACL results",
-    "name at least one, as in {{produce: [orders]}}, or remove the grant",
+    "name at least one, for example {{produce: [orders]}}, or remove the grant",
 )
 
 
@@ -206,7 +206,7 @@ def _missing(grant: Mapping[str, Any], verb: str) -> ProblemKind | None:
 GRANT_STAR = ProblemKind(
     "GRANT_STAR",
     "a star is a wildcard only at the end of a name",
-    "write the prefix of the names and a star, as orders-*",
+    "write the prefix of the names and a star, for example orders-*",
 )
 GRANT_STAR_PLAIN = GRANT_STAR.variant(
     message="must be one name without a star: other names are derived from this name",

@@ -67,7 +67,7 @@ PRINCIPAL_RULE_SEVERAL = PRINCIPAL_RULE.variant(
 )
 PRINCIPAL_RULE_LITERAL = PRINCIPAL_RULE.variant(
     message="the pattern has no group for {reference}, and every user would be called {reference} literally",
-    advice="put the intended part into parentheses, as RULE:^CN=([^,]+),OU=...$/$1/",
+    advice="put the intended part into parentheses, for example RULE:^CN=([^,]+),OU=...$/$1/",
 )
 PRINCIPAL_RULE_GROUP = PRINCIPAL_RULE_LITERAL.variant(
     message="the pattern has no group for {reference}, and no client could log in: Java fails with `No group {number}`"
@@ -110,7 +110,7 @@ def _missing_group(rule: str) -> tuple[ProblemKind, str] | None:
 PRINCIPAL_ANYBODY = ProblemKind(
     "PRINCIPAL_ANYBODY",
     "a certificate with {subject} becomes {principal}, a super user that may do everything",
-    "make the pattern require the OU of the brokers, as CN=[^,]+,OU=brokers,O=...",
+    "make the pattern require the OU of the brokers, for example CN=[^,]+,OU=brokers,O=...",
 )
 
 
