@@ -214,8 +214,8 @@ PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(
 def kept(model: Model) -> Iterator[Problem]:
     """Yield a problem for each data directory in a folder that is emptied at a boot or belongs to the operating system.
 
-    Also yield a problem for each Java executable, class path and keystore in a folder that the systemd unit hides from
-    the service.
+    Also yield a problem for each directory of garbage collection logs in a folder that is emptied at a boot, and for
+    each Java executable, class path and keystore in a folder that the systemd unit hides from the service.
     """
     for server in model.servers:
         for name in DATA:
@@ -227,6 +227,11 @@ def kept(model: Model) -> Iterator[Problem]:
         database = model.machines[name]
         yield from _kept(database, "postgresql_data_dir", str(database.inputs.get("postgresql_data_dir") or ""))
     for machine in model.functional:
+        for function in model.functions_of(machine):
+            name = f"{function.prefix}_gc_log_dir"
+            path = str(machine.inputs.get(name) or "")
+            if folder := below(path, *EMPTIED):
+                yield machine.report(PATH_EMPTIED_LOGS, name, path, folder=folder, function=function.name)
         for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
             if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
                 yield machine.report(PATH_SYSTEM_EXECUTABLE, name, path, folder=folder)
@@ -284,6 +289,7 @@ PATH_EMPTIED = ProblemKind(
     "below {folder}: files there are deleted at each boot, or at each start of the service (/tmp, /var/tmp)",
     "set a directory on a disk, for example /data/1",
 )
+PATH_EMPTIED_LOGS = PATH_EMPTIED.variant(advice="use a directory of its own, such as /var/log/{function}")
 
 
 def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
