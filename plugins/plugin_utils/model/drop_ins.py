@@ -336,7 +336,7 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     if key == "MemorySwapMax" or text.partition(":")[0] in ("infinity", "") or not heaps:
         return
     if limit is None:
-        if not share:
+        if not share and not any(rejected_values(key, text)):  # else reported as UNIT_VALUE
             yield UNIT_MEMORY, {}
         return
     java = [option for name in function.jvm for option in options(machine).get(name, [])]
