@@ -286,12 +286,19 @@ def topics(model: Model) -> Iterator[Problem]:
 def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for each topic of a Spark job that is not declared, or is to be deleted.
 
+    Jobs whose bootstrap.servers are of another cluster are skipped.
+
     `known` has the names of all declared topics that are not absent.
     """
     absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     needed: dict[str, dict[str, None]] = {}
+    own_cluster = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     for node in model.spark_nodes:
+        client = str(node.inputs.mapping("kafka_client").get("bootstrap.servers"))
         for job in active(node):
+            servers = str(job.kafka.get("bootstrap.servers") or client)
+            if servers != client and own_cluster.isdisjoint(entry.strip() for entry in servers.split(",")):
+                continue  # the job uses another cluster
             for name, key in {**job.uses.dead_letters, **job.uses.writes, **job.uses.reads}.items():
                 if name in absent:
                     needed.setdefault(name, {})[job.name] = None
