@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import uses_another_cluster
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
@@ -292,13 +293,10 @@ def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
     """
     absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     needed: dict[str, dict[str, None]] = {}
-    own_cluster = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     for node in model.spark_nodes:
-        client = str(node.inputs.mapping("kafka_client").get("bootstrap.servers"))
         for job in active(node):
-            servers = str(job.kafka.get("bootstrap.servers") or client)
-            if servers != client and own_cluster.isdisjoint(entry.strip() for entry in servers.split(",")):
-                continue  # the job uses another cluster
+            if uses_another_cluster(model, node, job):
+                continue
             for name, key in {**job.uses.dead_letters, **job.uses.writes, **job.uses.reads}.items():
                 if name in absent:
                     needed.setdefault(name, {})[job.name] = None
