@@ -23,7 +23,7 @@ from faults.inventory import ROOT, Inventory, load
 
 BUDGET_RATIO = 7.0
 BUDGET_HOST_TASKS = 3
-BUDGET_ONCE = 11
+BUDGET_ONCE = 14
 WINDOW = 10
 """Seconds over which the use of idle hosts is measured."""
 

@@ -41,9 +41,9 @@ class CallbackModule(CallbackBase):
 
     def count(self, result: Any) -> None:
         """Count one result of a task on a host, for the role that the playbook applied."""
-        role = result.task._role
-        while role is not None and role._parents:
-            role = role._parents[0]
+        role = result.task._role  # Ansible has no public way to the role of a task
+        while role is not None and (parents := role.get_parents()):
+            role = parents[0]
         alone = "(once)" if result.task.run_once else "(playbook)"
         self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][result.host.get_name()] += 1
 

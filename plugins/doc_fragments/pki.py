@@ -27,7 +27,10 @@ def documented(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options() -> dict[str, Any]:
-    """Return the inputs without their prefix; none is required, because with `hosts` the inventory sets them."""
+    """Return the role's inputs without their prefix, none of them required.
+
+    With the option `hosts`, the module reads these inputs from the variables of each host.
+    """
     spec = {
         name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name not in OF_THE_ROLE
     }

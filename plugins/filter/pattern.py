@@ -231,7 +231,7 @@ def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) 
         wrong = f"the inventory has no broker {broker}" if str(broker).strip() else "no broker is set"
         valid = sorted(ids)
         listed = ", ".join(map(str, valid))
-        raise AnsibleFilterError(f"{wrong}; use one of {listed}, as -e broker={next(iter(valid), 3)}")
+        raise AnsibleFilterError(f"{wrong}; use one of {listed}, for example -e broker={next(iter(valid), 3)}")
     return ids[chosen]
 
 

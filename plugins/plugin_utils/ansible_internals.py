@@ -98,7 +98,7 @@ def file_variables(inventory: Any, group: Any, loader: Any) -> Mapping[str, Any]
     try:
         read = import_module("ansible.vars.plugins").get_vars_from_inventory_sources
         found: dict[str, Any] = read(loader, inventory._sources, [group], "task")
-    except Exception:
+    except (ImportError, AttributeError, TypeError):  # the function is elsewhere, or has other parameters
         found = {}
         for folder in {str(host.vars.get("inventory_dir") or "") for host in group.get_hosts()} - {""}:
             for file in loader.find_vars_files(str(Path(folder, "group_vars")), group.name):

@@ -41,7 +41,8 @@ def mechanisms(listener: Mapping[str, Any]) -> list[str]:
 def mapping_rules(rules: Any) -> tuple[str, ...]:
     """Return principal mapping rules as a tuple; `rules` is a list, or the text of the property.
 
-    A text may contain several rules, as Kafka separates them: by commas before a rule.
+    A text may contain several rules. Only a comma that is followed by a new rule (RULE: or DEFAULT) separates rules, as
+    in Kafka.
     """
     texts = rules if isinstance(rules, (list, tuple)) else [rules]
     return tuple(rule.strip() for text in texts for rule in re.split(r",\s*(?=RULE:|DEFAULT)", str(text)))

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ansible.errors import AnsibleError
+from ansible.parsing.vault import EncryptedString
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import with_tags_of
@@ -46,7 +47,7 @@ def templates(value: Any) -> Iterator[str]:
 
 def encrypted(value: Any) -> Iterator[Any]:
     """Yield the texts inside `value` that are encrypted with !vault; Ansible decrypts each at its first use."""
-    if type(value).__name__ == "EncryptedString":
+    if isinstance(value, EncryptedString):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
@@ -62,7 +63,7 @@ def decrypted(value: Any) -> Any:
     The texts keep the tags by which `was_vaulted` knows them. `value` itself is returned if nothing in it is encrypted;
     a text that cannot be decrypted stays encrypted: its first use raises AnsibleError.
     """
-    if type(value).__name__ == "EncryptedString":
+    if isinstance(value, EncryptedString):
         with suppress(AnsibleError, ReferenceError):  # ReferenceError: outside a run, without a vault password
             return str(value)
     elif isinstance(value, Mapping):

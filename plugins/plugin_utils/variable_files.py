@@ -10,6 +10,13 @@ from typing import Any
 from ansible.errors import AnsibleError
 
 TWICE = re.compile(r"Found duplicate mapping key '(.*)'")
+# Advice by a part of YAML's message, for texts that begin with a sign of YAML.
+QUOTED = {
+    "tag:yaml.org,2002:value": "put = in quotes: alone it has a meaning in YAML",
+    "tag:yaml.org,2002:merge": "put << in quotes: as a value it has no meaning in YAML",
+    "undefined alias": "put the text in quotes: YAML reads a text that begins with * as an alias",
+    "cannot start any token": "put the text in quotes: no text without quotes may begin with @, ` or %",
+}
 SUFFIXES = ("", ".yml", ".yaml", ".json")  # that Ansible reads
 
 
@@ -39,7 +46,10 @@ def _faults(file: Path, loader: Any) -> Iterator[str]:
         if (twice := TWICE.match(reason)) and (first := _first(file, twice[1], where)):
             yield f"{where}: {twice[1]} is set twice, first in line {first}; keep one of the two"
         else:
-            yield f"{where}: invalid YAML: {reason}; correct that line or the one above it"
+            advice = next(
+                (text for sign, text in QUOTED.items() if sign in reason), "correct that line or the one above it"
+            )
+            yield f"{where}: invalid YAML: {reason}; {advice}"
         return
     if content is not None and not isinstance(content, Mapping):
         kind = "a list" if isinstance(content, list) else "a text"

@@ -217,8 +217,8 @@ def test_a_page_without_the_plugin_says_what_preflight_says(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        ("{{ memory }}", "set it for the whole inventory or for a group, as `memory: 64g` (inventories/README.md: "
-                         "Memory of the host)"),
+        ("{{ memory }}", "set it for the whole inventory or for a group, for example `memory: 64g` "
+                         "(inventories/README.md: Memory of the host)"),
         ("{{ my_heapp }}", "set it, for the whole inventory or for a group, or write my_heap where it is used"),
         ("{{ unheard }}", "set it, for the whole inventory or for a group, or correct the name where it is used"),
     ],

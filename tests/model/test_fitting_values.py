@@ -104,6 +104,7 @@ def rule(text: str) -> dict[str, Any]:
         (unit(MemoryMax="40.4G"), []),
         (unit(MemoryMax="6G 600M"), []),
         (unit(MemoryMax="0.2G"), [f"UNIT_MEMORY {UNIT}[MemoryMax]"]),
+        (unit(MemoryMax="lots"), [f"UNIT_VALUE {UNIT}[MemoryMax]"]),
         (unit(LimitAS="8G:16G"), []),
         (unit(LimitAS="200M:16G"), [f"UNIT_MEMORY {UNIT}[LimitAS]"]),
         (unit(LimitAS="infinity:infinity"), []),

@@ -35,6 +35,8 @@ TEXT = ": YAML reads this text as a number, and the text would become "
         ),
         ("kafka_topics: [{name: 1.10, partitions: 3}]", f"kafka_topics[1.1][name] = 1.10{TEXT}"),
         ("kafka_topics: [{name: 007, partitions: 3}]", f"kafka_topics[7][name] = 007{TEXT}"),
+        ("kafka_topics: [{name: &a 1.10, partitions: 3}]", f"kafka_topics[1.1][name] = 1.10{TEXT}"),
+        ("kafka_topics: [{name: !!float 1.10, partitions: 3}]", f"kafka_topics[1.1][name] = 1.10{TEXT}"),
         ("kafka_topics:\n- name: 1_000\n  partitions: 3", f"kafka_topics[1000][name] = 1_000{TEXT}"),
         ("kafka_topics: [{partitions: 3, name: 0x1F}]", f"kafka_topics[31][name] = 0x1F{TEXT}"),
         ("kafka_quotas: [{client_id: +5, producer_byte_rate: 1_000_000}]", f"kafka_quotas[0][client_id] = +5{TEXT}"),
@@ -57,6 +59,22 @@ def test_numbers(written: str, said: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert all(line.startswith(f"NUMBER_OTHER group kafka/{said}") for line in lines), lines
     monkeypatch.setattr(ansible_internals, "import_module", None)  # of an Ansible that does not tell where a value is
     assert [line for line in check(folder)[1] if line.startswith("NUMBER_OTHER")] == lines
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "kafka_super_users: ['User:kafka-broker', 'User:admin', 007]",
+        "kafka_acls: [{principal: 007, resource: topic, name: streams-plaintext-input, operations: [READ]}]",
+    ],
+)
+def test_a_principal_that_yaml_reads_as_a_number_is_one_mistake(written: str, tmp_path: Path) -> None:
+    """The number would not be a principal either, but quotes are the correction."""
+    folder = spoil(tmp_path / "inventory", LAB)
+    (folder / "group_vars").mkdir()
+    (folder / "group_vars" / "kafka.yml").write_text(f"{written}\n")
+    lines = [line for line in check(folder)[1] if "= 007" in line or "= 7" in line]
+    assert [line.partition(" ")[0] for line in lines] == ["NUMBER_OTHER"], lines
 
 
 @pytest.mark.parametrize(

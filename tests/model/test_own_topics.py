@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.topic_jobs import r
 from model.mistakes.access import NEW, users
 from model.mistakes.base import LAB as LAB_AS_IT_IS
 from model.mistakes.base import THERE, VAULT, login, spoil
+from model.mistakes.jobs import job
 from model.mistakes.topics import LAB
 from model.test_reached import said
 
@@ -161,6 +162,22 @@ def test_default_topics_of_an_own_job_must_be_declared(tmp_path: Path) -> None:
         f"declare it; declare it (manage: false if others create it), or set {key} of the job to a declared topic"
         for name, key in sorted(keys.items(), key=lambda item: item[1])
     ]
+
+
+def test_topics_of_a_job_of_another_cluster_are_not_declared_here(tmp_path: Path) -> None:
+    other = {
+        "bootstrap.servers": "203.0.113.9:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="elsewhere" password="Zoh4eiQuoh6a";',
+    }
+    for kafka, wanted in (({}, True), ({"kafka": other}, False)):
+        folder = tmp_path / str(wanted)
+        folder.mkdir()
+        lines = said(job(output_topic="of-the-other-cluster", **kafka), folder)
+        codes = {line.removeprefix("warn ").partition(" ")[0] for line in lines}
+        assert (bool(codes & {"JOB_TOPIC", "JOB_LOGIN"})) is wanted, lines
 
 
 @pytest.mark.parametrize(

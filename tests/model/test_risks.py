@@ -119,6 +119,8 @@ ZOOKEEPER = [
 EVERYWHERE = [
     ({"ansible_password": "Guoph0Eeshi7"}, "SECRET_CLEAR"),
     ({"ansible_become_pass": 827364518273}, "SECRET_CLEAR"),
+    ({"ansible_sudo_password": "eiNgah2Wie8u"}, "SECRET_CLEAR"),
+    ({"ansible_ssh_password": "Quai7Ohsh9ah"}, "SECRET_CLEAR"),
     ({"site_environment": "Production"}, "INPUT_REFUSED"),
     ({"ansible_connection": "local"}, "MACHINE_TWICE"),
 ]

@@ -177,7 +177,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             kafka(site_listeners=[MTLS]),
             "warn TRUSTSTORE_UNKNOWN group kafka/site_listeners[MTLS].truststore = /etc/kafka/tls/clients.pem",
-            "add an entry to site_truststores, so that the role pki installs the file, or install the file yourself",
+            "add an entry to site_truststores, which is part of pki_truststores, or install the file yourself",
         ),
         # One standby, whatever it runs.
         (

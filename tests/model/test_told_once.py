@@ -155,7 +155,7 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
          "ZOOKEEPER_UNSAFE group zookeeper/zookeeper_java_options = forceSync=no: "),
         (kafka(kafka_config={"ssl.enabled.protocols": "TLSv1.2", "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}),
          "CIPHER_UNFIT group kafka/kafka_config[ssl.cipher.suites] = TLS_AES_256_GCM_SHA384: none of these suites is "
-         "for TLSv1.2, the only protocol enabled: no connection could be made; add a suite of TLSv1.2, as "
+         "for TLSv1.2, the only protocol enabled: no connection could be made; add a suite of TLSv1.2, for example "
          "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, or remove it"),
         ({"all": {"base_sysctl": {"vm.dirty_ratio": 5, "vm.dirty_background_ratio": 10}}},
          "SYSCTL_VALUE group all/base_sysctl[vm.dirty_background_ratio] = 10: not less than vm.dirty_ratio (5): "
@@ -243,10 +243,17 @@ OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
         ({"all": {"pki_renew_days": 4000}},
          "CERTIFICATE_DAYS group all/pki_renew_days = 4000: certificates are renewed 4000 days before their end, but "
          "the CA itself lasts 3650 days; lower it below pki_days"),
+        (kafka(kafka_log_dirs="/data/kafka1 /data/kafka2"),
+         "INPUT_NOT_A_LIST group kafka/kafka_log_dirs = /data/kafka1 /data/kafka2: text instead of a list; write it as "
+         "[/data/kafka1, /data/kafka2]"),
+        ({"all": {"archives": "https://a.example.org"}},
+         "WHEEL_ABSENT group spark/spark_job_wheel = https://a.example.org/millrace_jobs-0.1.0-py3-none-any.whl: "
+         "a URL, but the wheel of the jobs has to be a file of the control node (default: in the folder archives); "
+         "download the wheel, and set spark_job_wheel to its path"),
         (pruned(acls="Group:x"), f"{SCOPE}.acls = Group:x: Kafka knows users only, and compares the whole text; "
          "write it as User:x"),
         (pruned(acls="*-x"), f"{SCOPE}.acls = *-x: a star is a wildcard only at the end of a name; write the prefix "
-         "of the principals, as User:orders-*"),
+         "of the principals, for example User:orders-*"),
         (pruned(users="user:alice"), f"{SCOPE}.users = user:alice: users are named without a type here, so nothing "
          "would be deleted; write it as alice"),
         (pruned(users="User:*"), f"{SCOPE}.users = User:*: users are named without a type here, so nothing would be "

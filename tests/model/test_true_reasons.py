@@ -37,7 +37,10 @@ def test_weights_without_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("groups", "advice"),
     [
-        ({1: [1, 2, 3], 2: [4, 5, 6]}, "add a group for its datacenter, as 3: [7], or remove zookeeper_groups"),
+        (
+            {1: [1, 2, 3], 2: [4, 5, 6]},
+            "add a group for its datacenter, for example 3: [7], or remove zookeeper_groups",
+        ),
         ({1: [1, 2, 3], 2: [4, 5], 3: [7]}, "add its id to the group of its datacenter"),
     ],
 )
@@ -215,7 +218,7 @@ NO_LOGIN = "add a login: kafka_client | combine(kafka_users | millrace.kafka.kaf
         ("lab", {"dc1-kafka1": {"kafka_rack": ""}}, "RACK_MISSING dc1-kafka1/kafka_rack = ''",
          "remove it (default: from datacenter and rack)", {}),
         ("lab", {"rack_a": {"rack": ""}}, "RACK_MISSING group rack_a/rack = ''",
-         "set it to the failure domain of the host, as a", {"rack_a": {"rack": "a"}}),
+         "set it to the failure domain of the host, for example a", {"rack_a": {"rack": "a"}}),
         ("lab", kafka(standard_listeners=[]), "LISTENERS_NONE group kafka/standard_listeners",
          "remove it (default: CLIENT and REPLICATION), or declare at least one listener in it", {}),
         ("lab", LOGIN, "JOB_MECHANISM", NO_LOGIN, {}),

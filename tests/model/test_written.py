@@ -44,6 +44,8 @@ def reported(rows: Sequence[Row], folder: Path) -> None:
             ({"kafka": {"kafka_class_path": ["/opt/a.jar:/opt/b.jar"]}}, "PATH_SIGNS"),
             ({"zookeeper": {"zookeeper_class_path": ["/home/ops/*"]}}, "PATH_SYSTEM"),
             ({"kafka": {"kafka_gc_log_dir": "/var/log/my kafka"}}, "PATH_SIGNS"),
+            ({"kafka": {"kafka_gc_log_dir": "/tmp/kafka-gc"}}, "PATH_EMPTIED"),
+            ({"zookeeper": {"zookeeper_gc_log_dir": "/dev/shm/zookeeper"}}, "PATH_EMPTIED"),
             ({"zookeeper": {"zookeeper_gc_log_dir": "/var/log/zookeeper-%H"}}, "PATH_SIGNS"),
             ({"kafka": {"site_listeners": [{**EXTERNAL, "keystore": "/etc/kafka/k b.pem"}]}}, "PATH_SIGNS"),
             ({"zookeeper": {"zookeeper_data_dir": "/data/zö"}}, "PATH_SIGNS"),

@@ -76,7 +76,7 @@ def test_what_was_restarted_before_is_only_waited_for(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("-e", "broker=9", "-e", "log_dir=/data/kafka2"), "the inventory has no broker 9; use one of 1, 2, 3"),
-        (("-e", "broker=2"), "Set the broker and its log dir, as -e broker=3 -e log_dir=/data/2"),
+        (("-e", "broker=2"), "Set the broker and its log dir, for example -e broker=3 -e log_dir=/data/2"),
         ((*TYPED, "--limit", "!dc1-kafka2"), "dc1-kafka2 has to be reached, so do not exclude it with -l"),
     ],
 )

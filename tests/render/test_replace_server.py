@@ -29,7 +29,11 @@ def test_one_server_alone_is_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "server is not a ZooKeeper server of the inventory: set one of dc1-zk1, dc1-zk2, dc1-zk3, as -e server="),
+        (
+            (),
+            "server is not a ZooKeeper server of the inventory: set one of dc1-zk1, dc1-zk2, dc1-zk3, for example "
+            "-e server=",
+        ),
         (("-e", "server=dc1-kafka1"), "server is not a ZooKeeper server of the inventory: set one of"),
         (("-e", "server=dc1-zk3", "--limit", "!dc1-zk3"), "dc1-zk3 is not reached: do not exclude it with -l"),
         (("-e", "server=dc1-zk3"), "dc1-zk2: down. An empty server would form a quorum with one that lags"),

@@ -52,6 +52,8 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
             "input_topic: is empty; give a topic's name, or remove the key for the default",
         ),
         ("count_words", {**COUNT, "output_topic": ["t"]}, "output_topic: is a list; give a topic's name"),
+        ("count_words", {**COUNT, "output_topic": 1.1}, "output_topic: is a number; give a topic's name in quotes"),
+        ("count_words", {**COUNT, "output_topic": True}, "output_topic: is true/false; give a topic's name in quotes"),
         (
             "count_words",
             {**COUNT, "output_topic": "a b"},

@@ -44,7 +44,7 @@ def test_rates() -> None:
 
 def test_rates_that_may_be_bits() -> None:
     """50mb may mean bits or bytes, a factor of eight."""
-    words = "b may mean bits; set bytes a second, as 50MB"
+    words = "b may mean bits; set bytes a second, for example 50MB"
     found = refusals(amounts.rate, [f"5000000{unit}" for unit in BITS])
     assert {text: said for text, said in found.items() if words not in said} == {}
 
@@ -55,10 +55,10 @@ def test_bytes() -> None:
 
 def test_bytes_that_may_be_bits() -> None:
     found = refusals(amounts.bytes_of, [f"20{unit}" for unit in BITS_OF_BYTES])
-    words = "b may mean bits; set bytes, as 20GB"
+    words = "b may mean bits; set bytes, for example 20GB"
     assert {text: said for text, said in found.items() if words not in said} == {}
 
 
 def test_no_bytes() -> None:
     texts = ["", "many", "-1", "1e9", "20GB/s", "blob"]
-    assert refusals(amounts.bytes_of, texts) == {text: f"{text}: set bytes, as 20GB" for text in texts}
+    assert refusals(amounts.bytes_of, texts) == {text: f"{text}: set bytes, for example 20GB" for text in texts}

@@ -72,7 +72,7 @@ def test_two_numbers_make_one_sum_once(run: Run, cluster: FakeCluster) -> None:
         (
             {"generation": 1, "iterations": 8193},
             "iterations with a generation: another pair of both numbers would have the same sum, and a new password "
-            "would not be detected; set a multiple of 1024, as 8192",
+            "would not be detected; set a multiple of 1024, for example 8192",
         ),
         ({"verify": "login", "iterations": 4095}, "4095 iterations: brokers accept 4096 to 16384; set another number"),
     ],

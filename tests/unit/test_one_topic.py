@@ -35,7 +35,7 @@ def test_partitions_that_are_meant() -> None:
         ({"topic": "orders", "key": "a", "limit": 0}, "limit 0: no record would be returned; set 1 or more"),
         (
             {"topic": "orders", "timestamp": "2026-01-31T08:00:00"},
-            "timestamp 2026-01-31T08:00:00: no time zone; add one, as 2026-01-31T08:00:00Z",
+            "timestamp 2026-01-31T08:00:00: no time zone; add one, for example 2026-01-31T08:00:00Z",
         ),
     ],
 )

@@ -39,6 +39,8 @@ SUBJECTS: list[tuple[list[str], str, str | None]] = [
     (["RULE:^CN=.*$/cost\\$9/"], BROKER, "cost$9"),
     (["RULE:^CN=([^,]+).*$/a\\/$1/"], BROKER, "a/dc1-kafka1"),
     (["RULE:^CN=(?<name>[^,]+),.*$/$1/"], BROKER, "dc1-kafka1"),
+    (["RULE:^CN=(?<n>[^,]+),.*$/x-${n}/U"], BROKER, "X-DC1-KAFKA1"),
+    (["RULE:^CN=(?<n>[^,]+),.*$/${m}/"], BROKER, None),  # no such group: not judged
 ]
 
 

@@ -143,13 +143,13 @@ def test_a_third_replica(six: FakeCluster, reassign: Reassign) -> None:
         ({"rebalance": True, "rate": ""}, "rate is not set, and moving replicas can use the whole"),
         ({"rebalance": True, "rate": "fast"}, "rate fast: set the bytes a second"),
         ({"rebalance": True, "rate": "5"}, "rate 5: 5 bytes a second is too low for the moves to end"),
-        ({"replace": ["3"]}, "replace 3: set the ids of the old and the new broker, as replace=3:7"),
+        ({"replace": ["3"]}, "replace 3: set the ids of the old and the new broker, for example replace=3:7"),
         (
             {"replace": ["3:3"]},
             "replace 3:3: nothing to do, because a broker that returns under its id copies what it lacks",
         ),
         ({"replace": ["3:6", "6:5"]}, "replace: broker 6 is both replaced and a replacement"),
-        ({"replication_factor": 3}, "replication_factor: name the topics, as topic=orders,returns"),
+        ({"replication_factor": 3}, "replication_factor: name the topics, for example topic=orders,returns"),
         ({"add": [4, 4]}, "add: broker 4 is named twice"),
     ],
 )

@@ -24,10 +24,10 @@ pytest_plugins = ["unit.reassigning"]
         ({"rebalance": True, "rate": "0"}, ["rate 0: 0 bytes a second is too low for the moves to end"]),
         ({"rebalance": True, "rate": "1e6"}, ["rate 1e6: set the bytes a second"]),
         ({"rebalance": True, "rate": "-5MB"}, ["rate -5MB: set the bytes a second"]),
-        ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b may mean bits; set bytes a second, as 50MB"]),
+        ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b may mean bits; set bytes a second, for example 50MB"]),
         (
             {"rebalance": True, "rate": "50mb/S"},
-            ["rate 50mb/S: b may mean bits; set bytes a second, as 50MB"],
+            ["rate 50mb/S: b may mean bits; set bytes a second, for example 50MB"],
         ),
         ({"rebalance": True, "rate": "\u0665MB"}, ["rate \u0665MB: set the bytes a second"]),
         ({"rebalance": True, "rate": f"{2**63}"}, ["more than a broker setting can hold; set unlimited"]),

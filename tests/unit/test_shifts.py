@@ -130,10 +130,10 @@ def test_no_single_replica_would_make_it_more_even(seed: int) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ((["3"], [], []), "disk 3: set the broker and two of its log dirs, as disk=3:/data/1:/data/2"),
+        ((["3"], [], []), "disk 3: set the broker and two of its log dirs, for example disk=3:/data/1:/data/2"),
         ((["3:/a:/a/"], [], []), "disk 3:/a:/a/: /a is named twice"),
         ((["3:/a:/b", "3:/b:/c"], [], []), "disk: /b is both a source and a target"),
-        (([], ["/a"], []), "empty /a: set the broker and its log dir, as empty=3:/data/1"),
+        (([], ["/a"], []), "empty /a: set the broker and its log dir, for example empty=3:/data/1"),
     ],
 )
 def test_mistakes(said: tuple[list[str], list[str], list[int]], words: str) -> None:

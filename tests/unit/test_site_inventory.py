@@ -193,6 +193,10 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
     [
         ("heap: [6g\nb: 1\n", "group_vars/all.yml:2:2: invalid YAML: While parsing a flow sequence"),
         ("a: 1\n\tb: 2\n", "group_vars/all.yml:2:"),
+        ("a: =\n", "'tag:yaml.org,2002:value'; put = in quotes: alone it has a meaning in YAML"),
+        ("a: <<\n", "'tag:yaml.org,2002:merge'; put << in quotes: as a value it has no meaning in YAML"),
+        ("a: *b\n", "Found undefined alias; put the text in quotes: YAML reads a text that begins with * as an alias"),
+        ("a: @b\n", "cannot start any token; put the text in quotes: no text without quotes may begin with @"),
         ("- heap: 6g\n", "group_vars/all.yml: a list instead of variables"),
         (
             "a: {x: 1}\nheap: 6g\nb:\n  heap: 2g\nheap: 7g\n",
@@ -200,7 +204,7 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
         ),
         ("heap: M\u00fcnchen", "group_vars/all.yml: invalid YAML"),
     ],
-    ids=["bracket", "tab", "list", "twice", "Latin-1"],
+    ids=["bracket", "tab", "equals", "merge", "alias", "at", "list", "twice", "Latin-1"],
 )
 def test_a_file_of_variables_that_is_none_is_said_with_its_line(text: str, said: str, tmp_path: Path) -> None:
     """And all of them at once, before Ansible ends over the first."""

@@ -214,7 +214,7 @@ def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
     Such a service is active most of the time. It counts if systemd started it at least twice in the last hour, and if
     the time since the last start is at most twice the mean time between these starts. Facts: `starts`, the number of
-    these starts; `seconds` since the first of them; `line`, which the process before the last start printed last.
+    these starts; `seconds` since the first of them; `line`, the last line printed before the last start.
     """
     asked = sorted({name for name in names if not name.endswith(NO_SERVICES)})
     now, found = time.time(), dict[str, dict[str, Any]]()

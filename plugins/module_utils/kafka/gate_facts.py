@@ -137,7 +137,11 @@ def judging(
     since, last = waits.now() if begun is None else begun, [broker for broker in former if broker >= 0]
 
     def over(state: State) -> bool:
-        """Tell whether brokers that still name a former controller no longer block the stop."""
+        """Tell whether the gate ignores brokers that still name a former controller.
+
+        It waits HEARD seconds first. Then all other brokers have to agree on a new controller, or the former controller
+        has to have been elected again.
+        """
         late = bool(last) and waits.now() - since > HEARD
         return late and (others_agree(cluster, state, stop, last) or elected_again(cluster, state, last))
 

@@ -53,7 +53,7 @@ def milliseconds(text: Any) -> int:
     else:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
         if time.tzinfo is None:
-            raise ValueError("no time zone; add one, as 2026-01-31T08:00:00Z")
+            raise ValueError("no time zone; add one, for example 2026-01-31T08:00:00Z")
         number = int(time.timestamp() * 1000)
     if not 0 <= number <= LATEST:  # negative numbers have other meanings in Kafka
         raise ValueError("not between 1970-01-01 and 9999-12-31")
@@ -139,7 +139,10 @@ def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, i
 
 
 def effect(number: int) -> str:
-    """Return `N records are skipped` (a positive number) or `N records are read again` (a negative one)."""
+    """Return what a reset of an offset does; `number` is the new offset minus the old one.
+
+    A positive number gives `N records are skipped`, a negative number gives `N records are read again`.
+    """
     return f"{abs(number)} records {'are skipped' if number > 0 else 'are read again'}"
 
 

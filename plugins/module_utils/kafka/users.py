@@ -66,7 +66,7 @@ def invalid_iterations(user: Mapping[str, Any], wanted: Credential) -> str:
         )
     if wanted.verify != LOGIN and (wanted.iterations - generation(user)) % STEP:
         why = "another pair of both numbers would have the same sum, and a new password would not be detected"
-        return f"user {name}: iterations with a generation: {why}; set a multiple of {STEP}, as {ITERATIONS}"
+        return f"user {name}: iterations with a generation: {why}; set a multiple of {STEP}, for example {ITERATIONS}"
     if not LEAST_ITERATIONS <= wanted.iterations <= MOST_ITERATIONS:
         more = "" if wanted.verify == LOGIN else ", the generation included"
         limits = f"brokers accept {LEAST_ITERATIONS} to {MOST_ITERATIONS}"

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import uses_another_cluster
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import PRINCIPALS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
@@ -30,7 +31,7 @@ def _known(model: Model) -> set[str]:
 USER_NAME = ProblemKind(
     "USER_NAME",
     "the name is empty, starts or ends with a blank, or contains a line break: no client could log in with it",
-    "set the name with which the client logs in, as orders",
+    "set the name with which the client logs in, for example orders",
 )
 USER_CASE = ProblemKind(
     "USER_CASE",
@@ -321,11 +322,11 @@ JOB_LOGIN_TYPO = JOB_LOGIN.variant(advice="did you mean {near}?")
 
 
 def logins(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each Spark job that logs in to Kafka as a user who is not in kafka_users."""
+    """Yield a problem for each Spark job that logs in to this cluster as a user who is not in kafka_users."""
     known = _known(model)
     for node in model.spark_nodes:
         for job in node.jobs:
-            if job.user and known and job.user not in known:
+            if job.user and known and job.user not in known and not uses_another_cluster(model, node, job):
                 near = typo_of(job.user, known)
                 kind, variable = JOB_LOGIN_TYPO if near else JOB_LOGIN, f"{job.variable}.config.kafka[sasl.jaas.config]"
                 yield node.report(kind, variable, warning=not near, user=job.user, near=near)

@@ -53,7 +53,7 @@ CONNECTION_UNKNOWN = CONNECTION_WORD.variant(
 CONNECTION_UNKNOWN_MEANT = CONNECTION_UNKNOWN.variant(advice="did you mean {near}?")
 HOST_ADDRESS = CONNECTION_WORD.variant(
     message="not an IPv4 address",
-    advice="set an address, as 198.51.100.7, or remove it to use client_address",
+    advice="set an address, for example 198.51.100.7, or remove it to use client_address",
 )
 HOST_TEXT = CONNECTION_WORD.variant(
     message="neither a host name nor an address",
@@ -68,7 +68,9 @@ BECOME_DISABLED = CONNECTION_WORD.variant(
     message="overrides become of the playbooks: user {login} would not become root, but only root can set up a host",
     advice="remove ansible_become, or set ansible_user: root",
 )
-LOGIN_INVALID = CONNECTION_WORD.variant(message="not a user name", advice="set a user name, as ops, or remove it")
+LOGIN_INVALID = CONNECTION_WORD.variant(
+    message="not a user name", advice="set a user name, for example ops, or remove it"
+)
 LOGIN_HOST = CONNECTION_WORD.variant(
     message="contains the host {host}", advice="write {login}, and the address in ansible_host"
 )

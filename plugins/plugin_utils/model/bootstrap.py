@@ -9,13 +9,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 SERVERS = "bootstrap.servers"
 # Variables of brokers: what their tools and plugins connect to. kafka_client and the like: connect_strings.py.
 BROKER_VARIABLES = ("kafka_client_properties", "kafka_config", "kafka_config_overrides")
+
+
+def uses_another_cluster(model: Model, node: SparkNode, job: Job) -> bool:
+    """Tell whether bootstrap.servers of a Spark job are neither those of kafka_client nor a listener of the brokers."""
+    client = str(node.inputs.mapping("kafka_client").get(SERVERS))
+    servers = str(job.kafka.get(SERVERS) or client)
+    own = {listener.advertised for broker in model.brokers for listener in broker.listeners}
+    return servers != client and own.isdisjoint(entry.strip() for entry in servers.split(","))
 
 
 class Endpoints:

@@ -163,7 +163,7 @@ def remote_storage(model: Model) -> Iterator[Problem]:
 TOPIC_KEPT = ProblemKind(
     "TOPIC_KEPT",
     "these brokers delete no topic, but kafka_topics declares topic {topic} as absent",
-    "remove it (default: true): ACLs decide which users may delete topics",
+    "remove delete.topic.enable (default: true): ACLs decide which users may delete topics",
 )
 TOPIC_KEPT_PRUNE = TOPIC_KEPT.variant(message="these brokers delete no topic, but kafka_prune deletes {topics}")
 

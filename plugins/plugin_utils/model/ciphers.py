@@ -99,11 +99,11 @@ CIPHER_UNFIT_PROVIDER = CIPHER_UNFIT.variant(
 )
 CIPHER_UNFIT_PROTOCOL = CIPHER_UNFIT.variant(
     message="none of these suites is for {protocols}, the only protocol enabled: no connection could be made",
-    advice="add a suite of {protocols}, as {example}, or remove it (default: Java's own list)",
+    advice="add a suite of {protocols}, for example {example}, or remove it (default: Java's own list)",
 )
 CIPHER_UNFIT_KEY = CIPHER_UNFIT.variant(
     message="none of these suites is for {algorithm} keys, but pki_key is {key}: no connection could be made",
-    advice="add a suite, as {example}, or remove it (default: Java's own list)",
+    advice="add a suite, for example {example}, or remove it (default: Java's own list)",
 )
 
 

@@ -33,9 +33,10 @@ ZOOKEEPER_CONNECT_EMPTY = ProblemKind(
     "the list names no server, so Kafka would not start",
     "remove it (default: every server of the group zookeeper)",
 )
-CHROOT_INVALID = ProblemKind("CHROOT_INVALID", "not the path of a znode", "write a path, as /kafka")
+CHROOT_INVALID = ProblemKind("CHROOT_INVALID", "not the path of a znode", "write a path, for example /kafka")
 CHROOT_INVALID_RESERVED = CHROOT_INVALID.variant(
-    message="ZooKeeper keeps its own quotas and configuration below /zookeeper", advice="use another path, as /kafka"
+    message="ZooKeeper keeps its own quotas and configuration below /zookeeper",
+    advice="use another path, for example /kafka",
 )
 
 

@@ -66,7 +66,7 @@ RETENTION_SHORT = ProblemKind(
 )
 CLEANER_OFF = ProblemKind(
     "CLEANER_OFF",
-    "compacted topics, as __consumer_offsets, grow until disks are full",
+    "compacted topics such as __consumer_offsets grow until disks are full",
     "remove it (default: true)",
     warning=True,
 )

@@ -68,7 +68,7 @@ DATABASE_NAME = ProblemKind(
 DATABASE_PASSWORD_NONE = ProblemKind(
     "DATABASE_PASSWORD_NONE",
     "empty: the server would reject every login",
-    "set a password from the vaulted file, as \"{{{{ vault.passwords['{user}'] }}}}\"",
+    "set a password from the vaulted file, for example \"{{{{ vault.passwords['{user}'] }}}}\"",
 )
 DATABASE_OWNER = ProblemKind(
     "DATABASE_OWNER", "no user owns this database: its tables cannot be created", "set owner: true for one of its users"
@@ -231,7 +231,7 @@ DATABASE_VERSION = ProblemKind(
 )
 DATABASE_VERSION_FORM = DATABASE_VERSION.variant(
     message="not a major version",
-    advice="set a number, as 15, or remove it (default: the version of the host's Debian release)",
+    advice="set a number, for example 15, or remove it (default: the version of the host's Debian release)",
 )
 DATABASE_ADDRESS = ProblemKind(
     "DATABASE_ADDRESS",

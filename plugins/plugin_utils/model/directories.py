@@ -10,7 +10,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import UNSEEN, hidden, services_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import (
+    HOMES,
+    UNSEEN,
+    hidden,
+    services_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -25,7 +30,7 @@ SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/u
 PATH_ROOT = ProblemKind(
     "PATH_ROOT",
     "the root of the whole file system, which the service would own",
-    "set the mount point of a disk, as /data/zookeeper",
+    "set the mount point of a disk, for example /data/zookeeper",
 )
 PATH_RELATIVE = ProblemKind(
     "PATH_RELATIVE",
@@ -193,23 +198,24 @@ def of_locks(model: Model) -> Iterator[Problem]:
 
 PATH_SYSTEM = ProblemKind(
     "PATH_SYSTEM",
-    "below {folder}, which belongs to the operating system or is hidden from services",
-    "set a directory on a disk, as below /data",
+    "below {folder}, which belongs to the operating system",
+    "set a directory on a disk, for example /data/1",
 )
+PATH_SYSTEM_HOME = PATH_SYSTEM.variant(message="below {folder}, which the unit does not see (ProtectHome)")
 PATH_SYSTEM_EXECUTABLE = PATH_SYSTEM.variant(
     message="below {folder}, which the unit does not see (ProtectHome, PrivateTmp)",
-    advice="install it for all users, as below /usr/lib/jvm",
+    advice="install it for all users, for example in /usr/lib/jvm",
 )
 PATH_SYSTEM_STORE = PATH_SYSTEM_EXECUTABLE.variant(
-    advice="move the file elsewhere, as below /etc/kafka/tls, and set that path"
+    advice="move the file elsewhere, for example to /etc/kafka/tls, and set that path"
 )
 
 
 def kept(model: Model) -> Iterator[Problem]:
     """Yield a problem for each data directory in a folder that is emptied at a boot or belongs to the operating system.
 
-    Also yield a problem for each Java executable, class path and keystore in a folder that the systemd unit hides from
-    the service.
+    Also yield a problem for each directory of garbage collection logs in a folder that is emptied at a boot, and for
+    each Java executable, class path and keystore in a folder that the systemd unit hides from the service.
     """
     for server in model.servers:
         for name in DATA:
@@ -221,6 +227,11 @@ def kept(model: Model) -> Iterator[Problem]:
         database = model.machines[name]
         yield from _kept(database, "postgresql_data_dir", str(database.inputs.get("postgresql_data_dir") or ""))
     for machine in model.functional:
+        for function in model.functions_of(machine):
+            name = f"{function.prefix}_gc_log_dir"
+            path = str(machine.inputs.get(name) or "")
+            if folder := below(path, *EMPTIED):
+                yield machine.report(PATH_EMPTIED_LOGS, name, path, folder=folder, function=function.name)
         for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
             if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
                 yield machine.report(PATH_SYSTEM_EXECUTABLE, name, path, folder=folder)
@@ -276,8 +287,9 @@ def dumped(model: Model) -> Iterator[Problem]:
 PATH_EMPTIED = ProblemKind(
     "PATH_EMPTIED",
     "below {folder}: files there are deleted at each boot, or at each start of the service (/tmp, /var/tmp)",
-    "set a directory on a disk, as below /data",
+    "set a directory on a disk, for example /data/1",
 )
+PATH_EMPTIED_LOGS = PATH_EMPTIED.variant(advice="use a directory of its own, such as /var/log/{function}")
 
 
 def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
@@ -286,4 +298,4 @@ def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
     if folder := below(path, *EMPTIED):
         yield machine.report(PATH_EMPTIED, name, path, folder=folder)
     elif folder := below(path, *SYSTEM):
-        yield machine.report(PATH_SYSTEM, name, path, folder=folder)
+        yield machine.report(PATH_SYSTEM_HOME if folder in HOMES else PATH_SYSTEM, name, path, folder=folder)

@@ -71,7 +71,7 @@ UNIT_STOPS_PATH = UNIT_STOPS.variant(
 )
 UNIT_STOPS_PROGRAM = UNIT_STOPS.variant(
     message="the service must execute {path}, which it could not",
-    advice="remove it, or list {path} and the folders of its libraries, as /usr, in ExecPaths",
+    advice="remove it, or list {path} and the folders of its libraries (for example /usr) in ExecPaths",
 )
 UNIT_STOPS_WRITABLE = UNIT_STOPS.variant(
     message="an empty entry clears the list of paths to which the service may write", advice="remove it"
@@ -125,7 +125,7 @@ UNIT_SETTING = ProblemKind(
 )
 UNIT_SETTING_SECTION = UNIT_SETTING.variant(advice="move it to section [{other}]")
 UNIT_SETTING_STRANGE = UNIT_SETTING.variant(advice="correct the name, or remove the setting")
-UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, as 12G")
+UNIT_MEMORY = ProblemKind("UNIT_MEMORY", "not a size: systemd ignores it", "write a size, for example 12G")
 UNIT_MEMORY_LOW = UNIT_MEMORY.variant(
     message=f"less than the JVM needs ({{parts}}, and {BESIDES_HEAP >> 20} MiB more): {{effect}}",
     advice="set more than {needed}G, or lower {heap}",
@@ -336,7 +336,7 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     if key == "MemorySwapMax" or text.partition(":")[0] in ("infinity", "") or not heaps:
         return
     if limit is None:
-        if not share:
+        if not share and not any(rejected_values(key, text)):  # else reported as UNIT_VALUE
             yield UNIT_MEMORY, {}
         return
     java = [option for name in function.jvm for option in options(machine).get(name, [])]

@@ -110,7 +110,7 @@ ZOOKEEPER_GROUPS_MISSING = ProblemKind(
     "ZOOKEEPER_GROUPS_MISSING",
     "two datacenters without voting groups: a quorum rebuilt in the surviving datacenter can lose "
     "acknowledged metadata",
-    "set one group for each datacenter, as {{1: [1, 2, 3], 2: [4, 5, 6]}}",
+    "set one group for each datacenter, for example {{1: [1, 2, 3], 2: [4, 5, 6]}}",
 )
 ZOOKEEPER_DATACENTER_MAJORITY = ProblemKind(
     "ZOOKEEPER_DATACENTER_MAJORITY",
@@ -373,7 +373,7 @@ ZOOKEEPER_SERVERS_DIFFER = ProblemKind(
 ZOOKEEPER_SERVER_MISSING = ProblemKind(
     "ZOOKEEPER_SERVER_MISSING",
     "zookeeper_servers does not contain the server with this id",
-    "add its id and address, as {number}: 198.51.100.14",
+    "add its id and address, for example {number}: 198.51.100.14",
 )
 ZOOKEEPER_SERVER_UNKNOWN = ProblemKind(
     "ZOOKEEPER_SERVER_UNKNOWN",

@@ -127,7 +127,7 @@ def authorities(model: Model) -> Iterator[Problem]:
 AUTHORITY_KEYS = ProblemKind(
     "AUTHORITY_KEYS",
     "the system deletes files below {folder}, and without the keys of the CAs no certificate can be renewed",
-    "set a folder of the control node that persists and is backed up, as /srv/millrace-pki/<site>",
+    "set a folder of the control node that persists and is backed up, for example /srv/millrace-pki/<site>",
 )
 AUTHORITY_KEYS_REPOSITORY = AUTHORITY_KEYS.variant(
     message="inside the Git repository {repository}: each copy of the repository could contain the keys of the CAs"

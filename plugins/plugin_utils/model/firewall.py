@@ -281,7 +281,7 @@ FIREWALL_PEER = ProblemKind(
 FIREWALL_PEER_SITE = FIREWALL_PEER.variant(advice=f"allow these addresses by a rule for this port in {SITE}")
 FIREWALL_PEER_NETWORK = FIREWALL_PEER.variant(
     message="not set, so the firewall of {targets} does not allow this host to connect to port {port}",
-    advice="set it, as 198.51.100.0/24, or add the address of this host to firewall_extra_sources.client",
+    advice="set it, for example 198.51.100.0/24, or add the address of this host to firewall_extra_sources.client",
 )
 
 
@@ -349,7 +349,7 @@ def _without_network(machine: Machine) -> set[str]:
 FIREWALL_CLIENTS = ProblemKind(
     "FIREWALL_CLIENTS",
     "not set, and firewall_extra_sources.client is empty, so the firewall rules would deny all clients",
-    "set it, as 198.51.100.0/24, or set firewall_extra_sources.client, or base_firewall: false",
+    "set it, for example 198.51.100.0/24, or set firewall_extra_sources.client, or base_firewall: false",
 )
 
 

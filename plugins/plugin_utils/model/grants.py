@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import uses_another_cluster
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
@@ -59,7 +60,7 @@ def _grants(model: Model) -> Iterator[PlacedGrant]:
 USER_PREFIX = ProblemKind(
     "USER_PREFIX",
     "the principal in ACLs would be {principal}",
-    "remove the type from the name, as in orders",
+    "remove the type from the name, for example orders",
 )
 USER_PREFIX_STAR = USER_PREFIX.variant(advice="set the name of one user (for all users: kafka_acls with User:*)")
 USER_PREFIX_ANONYMOUS = USER_PREFIX.variant(
@@ -132,7 +133,7 @@ GRANT_BESIDE_EACH = GRANT_BESIDE.variant(advice="write one grant of {verb} for e
 GRANT_LACKS = ProblemKind(
     "GRANT_LACKS",
     "the grant has no group, but consumers join a consumer group: Kafka would reject them",
-    "add group, as group: orders-reader",
+    "add group, for example group: orders-reader",
 )
 GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
     message="the grant has no topics, but Connect workers keep configurations, offsets and status in three topics",
@@ -140,7 +141,7 @@ GRANT_LACKS_TOPICS = GRANT_LACKS.variant(
 )
 GRANT_LACKS_SOURCE = GRANT_LACKS.variant(
     message="the grant has no source, but mirrored topics start with the alias of the other cluster",
-    advice="add source with this alias, as source: dc2",
+    advice="add source with this alias, for example source: dc2",
 )
 GRANT_OWN_ALIAS = ProblemKind(
     "GRANT_OWN_ALIAS",
@@ -151,7 +152,7 @@ GRANT_OWN_ALIAS = ProblemKind(
 GRANT_EMPTY = ProblemKind(
     "GRANT_EMPTY",
     "the grant names no resource, so that no ACL results",
-    "name at least one, as in {{produce: [orders]}}, or remove the grant",
+    "name at least one, for example {{produce: [orders]}}, or remove the grant",
 )
 
 
@@ -206,7 +207,7 @@ def _missing(grant: Mapping[str, Any], verb: str) -> ProblemKind | None:
 GRANT_STAR = ProblemKind(
     "GRANT_STAR",
     "a star is a wildcard only at the end of a name",
-    "write the prefix of the names and a star, as orders-*",
+    "write the prefix of the names and a star, for example orders-*",
 )
 GRANT_STAR_PLAIN = GRANT_STAR.variant(
     message="must be one name without a star: other names are derived from this name",
@@ -286,12 +287,16 @@ def topics(model: Model) -> Iterator[Problem]:
 def _topics_of_jobs(model: Model, known: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for each topic of a Spark job that is not declared, or is to be deleted.
 
+    Jobs whose bootstrap.servers are of another cluster are skipped.
+
     `known` has the names of all declared topics that are not absent.
     """
     absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     needed: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in active(node):
+            if uses_another_cluster(model, node, job):
+                continue
             for name, key in {**job.uses.dead_letters, **job.uses.writes, **job.uses.reads}.items():
                 if name in absent:
                     needed.setdefault(name, {})[job.name] = None

@@ -30,7 +30,9 @@ def observers(model: Model) -> Iterator[Problem]:
 
 
 ZOOKEEPER_WEIGHT_UNKNOWN = ProblemKind("ZOOKEEPER_WEIGHT_UNKNOWN", *UNKNOWN)
-ZOOKEEPER_WEIGHT_RANGE = ProblemKind("ZOOKEEPER_WEIGHT_RANGE", "not a whole number of at least 0", "set a weight, as 1")
+ZOOKEEPER_WEIGHT_RANGE = ProblemKind(
+    "ZOOKEEPER_WEIGHT_RANGE", "not a whole number of at least 0", "set a weight, for example 1"
+)
 ZOOKEEPER_WEIGHTS_IDLE = ProblemKind(
     "ZOOKEEPER_WEIGHTS_IDLE",
     "with weights, ZooKeeper requires a group for every voter: without zookeeper_groups, no server would start",
@@ -65,7 +67,7 @@ ZOOKEEPER_GROUP_NONE = ProblemKind(
     "add its id to the group of its datacenter",
 )
 ZOOKEEPER_GROUP_NONE_DATACENTER = ZOOKEEPER_GROUP_NONE.variant(
-    advice="add a group for its datacenter, as {number}: [{ids}], or remove zookeeper_groups"
+    advice="add a group for its datacenter, for example {number}: [{ids}], or remove zookeeper_groups"
 )
 ZOOKEEPER_GROUP_TWICE = ProblemKind(
     "ZOOKEEPER_GROUP_TWICE",

@@ -142,7 +142,7 @@ def certificates(model: Model) -> Iterator[Problem]:
 ZOOKEEPER_OWNERS = ProblemKind(
     "ZOOKEEPER_OWNERS",
     "other brokers connect to ZooKeeper with another subject, so brokers could not read each other's znodes",
-    "give all brokers one subject, as CN=kafka,OU=zkclients,O=...",
+    "give all brokers one subject, for example CN=kafka,OU=zkclients,O=...",
 )
 
 

@@ -87,7 +87,7 @@ FUNCTIONS_NONE = ProblemKind(
     "no host is in one of the groups {functions}, so nothing would be done",
     "use these names for the groups of hosts (inventories/README.md)",
 )
-FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="rename the groups: the inventory has {names}")
+FUNCTIONS_NONE_NAMES = FUNCTIONS_NONE.variant(advice="{steps}")
 
 
 def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
@@ -97,9 +97,21 @@ def without_functions(groups: Mapping[str, Sequence[str]]) -> Problem:
     """
     own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
     value = f"{count(groups.get('all', ()), 'host')} in {', '.join(own) or 'no group'}"
-    if names := [f"{name} for {near}" for name in own if (near := meant(name))]:
-        return FUNCTIONS_NONE_NAMES.problem((), "", value, functions=[*known()], names=names)
+    names = dict[str, list[str]]()
+    for name in own:
+        if near := meant(name):
+            names.setdefault(near, []).append(name)
+    if names:
+        steps = ", ".join(_renamed(near, found) for near, found in names.items())
+        return FUNCTIONS_NONE_NAMES.problem((), "", value, functions=[*known()], steps=steps)
     return FUNCTIONS_NONE.problem((), "", value, functions=[*known()])
+
+
+def _renamed(function: str, names: Sequence[str]) -> str:
+    """Return the advice for groups whose names mean this function: two groups cannot get one name."""
+    if len(names) == 1:
+        return f"rename the group {names[0]} to {function}"
+    return f"create a group {function} with the children {' and '.join(names)}"
 
 
 COLOCATED = ProblemKind(
@@ -269,7 +281,7 @@ def host_case(model: Model) -> Iterator[Problem]:
 HOST_LOCAL = ProblemKind(
     "HOST_LOCAL",
     "every host has this name already, for itself: other hosts would reach this host under another address",
-    "give the host another name in the inventory, as dc1-kafka1 (ansible_connection: local may stay)",
+    "give the host another name in the inventory, for example dc1-kafka1 (ansible_connection: local may stay)",
 )
 
 
@@ -283,7 +295,7 @@ def local_names(model: Model) -> Iterator[Problem]:
 ORGANIZATION_INVALID = ProblemKind(
     "ORGANIZATION_INVALID",
     "{characters} would break the subjects of certificates",
-    "use a name of letters, digits, spaces, dots and hyphens, as Example Inc.",
+    "use a name of letters, digits, spaces, dots and hyphens, for example Example Inc.",
 )
 ORGANIZATION_INVALID_RULES = ORGANIZATION_INVALID.variant(
     message="{in_rules}: special in the rules that derive names from subjects (principal_mapping_rules): "

@@ -278,7 +278,7 @@ HOSTS_LINE_NAMELESS = HOSTS_LINE.variant(
     message="an address without names", advice="list its names, such as [mirror.example.org]"
 )
 HOSTS_LINE_LOCAL = HOSTS_LINE.variant(
-    message="every host has this name already, for itself", advice="use another name, as kafka1"
+    message="every host has this name already, for itself", advice="use another name, for example kafka1"
 )
 HOSTS_LINE_OWN = HOSTS_LINE.variant(
     message="this is a host of the inventory, with the addresses {addresses}",

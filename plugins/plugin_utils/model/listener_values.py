@@ -38,7 +38,7 @@ LISTENERS_NONE = ProblemKind(
 LISTENER_NAME = ProblemKind(
     "LISTENER_NAME",
     "Kafka splits lists of listeners at commas and colons, and a blank ends a name",
-    "use only letters, digits, _ and -, as CLIENT",
+    "use only letters, digits, _ and -, for example CLIENT",
 )
 LISTENER_CASE = ProblemKind(
     "LISTENER_CASE",

@@ -83,7 +83,8 @@ SUPER_USER_INVALID = ProblemKind(
     "SUPER_USER_INVALID", "not a principal: Kafka would not start", "write it as User:{name}"
 )
 SUPER_USER_INVALID_TYPE = SUPER_USER_INVALID.variant(
-    message="Kafka knows users only, and no client would ever be a {type}", advice="name each user, as User:ops"
+    message="Kafka knows users only, and no client would ever be a {type}",
+    advice="name each user, for example User:ops",
 )
 SUPER_USER_INVALID_CASE = SUPER_USER_INVALID.variant(
     message="Kafka compares the type with upper and lower case, and no client would ever be a {type}"
@@ -100,7 +101,7 @@ SUPER_USER_INVALID_TWO = SUPER_USER_INVALID.variant(
 SUPER_USER_EVERYBODY = ProblemKind(
     "SUPER_USER_EVERYBODY",
     "does not match all users: Kafka compares the whole text",
-    "name the principals of the brokers and the admin, as [User:kafka-broker, User:admin]",
+    "name the principals of the brokers and the admin, for example [User:kafka-broker, User:admin]",
 )
 SUPER_USER_EVERYBODY_ANONYMOUS = SUPER_USER_EVERYBODY.variant(
     message="every client that does not log in would have all permissions"
@@ -169,7 +170,7 @@ def _malformed(name: str, other_types: bool) -> tuple[ProblemKind, dict[str, Any
 PASSWORD_GUESSABLE = ProblemKind(
     "PASSWORD_GUESSABLE",
     "the password is derived from the name: an attacker tries such passwords first",
-    "use a random password, as from `openssl rand -base64 24`",
+    "use a random password, for example from `openssl rand -base64 24`",
 )
 PASSWORD_GUESSABLE_SHORT = PASSWORD_GUESSABLE.variant(
     message="the password has fewer than {shortest} characters: a program tries all such passwords in a day"

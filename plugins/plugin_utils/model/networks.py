@@ -24,15 +24,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 ADDRESS_MISSING = ProblemKind(
     "ADDRESS_MISSING",
     "the host has no address in the {network} network",
-    "set it on the host's line in hosts.yml, as 198.51.100.7",
+    "set it on the host's line in hosts.yml, for example 198.51.100.7",
 )
 ADDRESS_MISSING_SECOND = ADDRESS_MISSING.variant(
     message="the host has no address in the replication network{why}",
-    advice="set it on the host's line in hosts.yml, as 198.51.100.7, or, if the hosts of this datacenter have only one "
-    "network, remove their replication_network and every replication_address",
+    advice="set it on the host's line in hosts.yml, for example 198.51.100.7, or, if the hosts of this datacenter have "
+    "only one network, remove their replication_network and every replication_address",
 )
 ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared twice, as {places}", "set a different address in each")
-ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, as 198.51.100.7")
+ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, for example 198.51.100.7")
 ADDRESS_RESERVED = ProblemKind(
     "ADDRESS_RESERVED", "the network or broadcast address of {network}", "give the host an address of its own"
 )
@@ -204,7 +204,7 @@ def versions(model: Model) -> Iterator[Problem]:
 NETWORK_MISSING = ProblemKind(
     "NETWORK_MISSING",
     "the {network} network is not declared, so addresses cannot be checked",
-    "set it, as 198.51.100.0/24",
+    "set it, for example 198.51.100.0/24",
     warning=True,
 )
 NETWORK_INVALID = ProblemKind(

@@ -41,7 +41,7 @@ ACL_TOPIC = ProblemKind(
 ACL_OPERATIONS_NONE = ProblemKind(
     "ACL_OPERATIONS_NONE",
     "the ACL has no operation: it allows and denies nothing",
-    "name at least one operation, as [READ]",
+    "name at least one operation, for example [READ]",
 )
 ACL_HOST = ProblemKind(
     "ACL_HOST",

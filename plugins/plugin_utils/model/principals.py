@@ -16,6 +16,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
+# Parts of a replacement: escaped characters, and references to groups by number or name.
+PARTS = re.compile(r"(\\.|\$\d|\$\{\w+\})")
+REFERENCE = re.compile(r"\$(?:(\d)|\{(\w+)\})")
 # SslPrincipalMapper of Kafka.
 RULE = re.compile(r"RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?)")
 
@@ -37,23 +40,23 @@ def principal(rules: Sequence[str], subject: str) -> str | None:
         try:
             match = re.fullmatch(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern), subject)
             if match:
-                groups = [group or "" for group in (match.group(), *match.groups())]
-                name = "".join(_literal(part, groups) for part in re.split(r"(\\.|\$\d)", replacement))
+                name = "".join(_literal(part, match) for part in PARTS.split(replacement))
                 return {"L": name.lower(), "U": name.upper()}.get(case, name)
         except (re.error, IndexError):
             return None
     return ""
 
 
-def _literal(part: str, groups: Sequence[str]) -> str:
+def _literal(part: str, match: re.Match[str]) -> str:
     """Return what one part of a mapping rule's replacement expands to, as in Java's Matcher.replaceAll.
 
-    `part` is a text, an escaped character or a reference such as $1; `groups` are the matched texts, the whole match
-    first. Raises IndexError for a reference to a group that does not exist.
+    `part` is a text, an escaped character or a reference to a group of `match`, such as $1 or ${name}. Raises
+    IndexError for a reference to a group that does not exist.
     """
     if part.startswith("\\"):
         return part[1:]
-    return groups[int(part[1])] if re.fullmatch(r"\$\d", part) else part
+    group = REFERENCE.fullmatch(part)
+    return (match[int(group[1]) if group[1] else group[2]] or "") if group else part
 
 
 PRINCIPAL_RULE = ProblemKind(
@@ -67,7 +70,7 @@ PRINCIPAL_RULE_SEVERAL = PRINCIPAL_RULE.variant(
 )
 PRINCIPAL_RULE_LITERAL = PRINCIPAL_RULE.variant(
     message="the pattern has no group for {reference}, and every user would be called {reference} literally",
-    advice="put the intended part into parentheses, as RULE:^CN=([^,]+),OU=...$/$1/",
+    advice="put the intended part into parentheses, for example RULE:^CN=([^,]+),OU=...$/$1/",
 )
 PRINCIPAL_RULE_GROUP = PRINCIPAL_RULE_LITERAL.variant(
     message="the pattern has no group for {reference}, and no client could log in: Java fails with `No group {number}`"
@@ -110,7 +113,7 @@ def _missing_group(rule: str) -> tuple[ProblemKind, str] | None:
 PRINCIPAL_ANYBODY = ProblemKind(
     "PRINCIPAL_ANYBODY",
     "a certificate with {subject} becomes {principal}, a super user that may do everything",
-    "make the pattern require the OU of the brokers, as CN=[^,]+,OU=brokers,O=...",
+    "make the pattern require the OU of the brokers, for example CN=[^,]+,OU=brokers,O=...",
 )
 
 

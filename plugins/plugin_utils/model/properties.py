@@ -308,7 +308,7 @@ KAFKA_MIGRATION = ProblemKind(
 KAFKA_PROTOCOL = ProblemKind(
     "KAFKA_PROTOCOL",
     "later than kafka_version {version}, so Kafka would not start with ZooKeeper",
-    'remove it, or set the version from which the brokers are upgraded, as "3.8"',
+    'remove it, or set the version from which the brokers are upgraded, for example "3.8"',
 )
 
 

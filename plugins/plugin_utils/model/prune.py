@@ -21,14 +21,14 @@ SCOPES = ("topics", "acls", "users", "quotas")
 PRUNE_LIMIT = ProblemKind(
     "PRUNE_LIMIT",
     "without a limit, a run with an incomplete inventory could delete everything that matches and is not declared",
-    "set the largest number of deletions in one run, as 20",
+    "set the largest number of deletions in one run, for example 20",
 )
 PRUNE_SCOPE = ProblemKind(
     "PRUNE_SCOPE",
     "a star is a wildcard only at the end of a name",
-    "write the prefix of the names, as orders-*",
+    "write the prefix of the names, for example orders-*",
 )
-PRUNE_SCOPE_ACLS = PRUNE_SCOPE.variant(advice="write the prefix of the principals, as User:orders-*")
+PRUNE_SCOPE_ACLS = PRUNE_SCOPE.variant(advice="write the prefix of the principals, for example User:orders-*")
 PRUNE_SCOPE_ALL = PRUNE_SCOPE.variant(message="matches everything")
 PRUNE_SCOPE_ALL_ACLS = PRUNE_SCOPE_ACLS.variant(message="matches everything")
 PRUNE_SCOPE_NONE = PRUNE_SCOPE.variant(

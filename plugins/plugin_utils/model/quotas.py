@@ -22,7 +22,7 @@ QUOTA_EMPTY = ProblemKind("QUOTA_EMPTY", "the quota has no limit", "set at least
 QUOTA_VALUE = ProblemKind("QUOTA_VALUE", "not a number above 0", "write a number above 0")
 QUOTA_VALUE_RATE = QUOTA_VALUE.variant(
     message="neither a number above 0 nor a size",
-    advice="write the bytes per second as a number above 0, or as a whole number of KiB, MiB or GiB, as 20MiB",
+    advice="write the bytes per second as a number above 0, or as a whole number of KiB, MiB or GiB, for example 20MiB",
 )
 QUOTA_VALUE_SMALL = QUOTA_VALUE.variant(
     message="so few bytes per second that requests wait for minutes", advice="write {size} if you mean MiB"

@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
 # As in functions/all.yml and roles/pki/README.md.
 CLIENTS, OF_CLIENTS = "clients", re.compile(r"(^|[,+])\s*OU=clients\s*([,+]|$)")
-PROVIDED = "add an entry to {list}, so that the role pki installs the file, or install the file yourself"
+PROVIDED = "add an entry to {list}, which is part of {entries}, or install the file yourself"
 
 
 SECURITY_PLAINTEXT = ProblemKind(
@@ -180,8 +180,8 @@ AUTHORITY_UNKNOWN = ProblemKind(
 )
 CLIENTS_TRUSTED = ProblemKind(
     "CLIENTS_TRUSTED",
-    "the CA {name} signs certificates of clients: with these, clients could read most of ZooKeeper, and connect to "
-    "listeners that are only for brokers and servers",
+    'the CA "{name}" signs certificates of clients. With such a certificate, a client could read most of ZooKeeper, '
+    "and connect to listeners that are only for brokers and servers",
     "remove {name}, and give listeners for clients their own truststore (site_truststores)",
 )
 
@@ -271,7 +271,7 @@ def token_urls(model: Model) -> Iterator[Problem]:
 SUPER_USERS_MISSING = ProblemKind(
     "SUPER_USERS_MISSING",
     "listeners authenticate clients, but without super users there is no authorizer: every user may do everything",
-    "name the principals of the brokers and the admin, as [User:kafka-broker, User:admin]",
+    "name the principals of the brokers and the admin, for example [User:kafka-broker, User:admin]",
 )
 
 

@@ -350,12 +350,12 @@ def _retention(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
 
 TOPIC_POLICY = ProblemKind(
     "TOPIC_POLICY",
-    "the topic is compacted, so every record needs a key, but records of the profile have none",
+    "the topic is compacted, so every record needs a key, but records of profile {profile} have none",
     "use profile compacted_state, or a policy without compact",
     warning=True,
 )
 TOPIC_POLICY_DELETE = TOPIC_POLICY.variant(
-    message="the topic is not compacted, but the profile keeps the newest value of each key",
+    message="the topic is not compacted, but profile {profile} keeps the newest value of each key",
     advice="use another profile, such as event_log",
 )
 
@@ -371,4 +371,5 @@ def _policy_of_profile(hosts: tuple[str, ...], topic: Topic) -> Iterator[Problem
         return  # the topic's own policy overrides the default profile
     if policy and ("compact" in topic.policy) != (policy == "compact"):
         kind = TOPIC_POLICY if policy == "delete" else TOPIC_POLICY_DELETE
-        yield kind.problem(hosts, topic.property_place(POLICY), ", ".join(sorted(topic.policy)))
+        variable, value = topic.property_place(POLICY), ", ".join(sorted(topic.policy))
+        yield kind.problem(hosts, variable, value, profile=topic.get("profile"))

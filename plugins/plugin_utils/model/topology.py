@@ -19,7 +19,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 LEAST_SKEW = 0.05  # a smaller difference between the shares of two brokers is not reported
 DATACENTER_MISSING = ProblemKind(
-    "DATACENTER_MISSING", "not declared", "set it for the inventory or for a group of hosts, as datacenter: dc1"
+    "DATACENTER_MISSING",
+    "not declared",
+    "set it for the inventory or for a group of hosts, for example datacenter: dc1",
 )
 DATACENTER_TYPO = ProblemKind(
     "DATACENTER_TYPO",
@@ -214,7 +216,7 @@ def racks(model: Model) -> Iterator[Problem]:
 RACK_IN_TWO_DATACENTERS = ProblemKind(
     "RACK_IN_TWO_DATACENTERS",
     "the same rack in {datacenters}: Kafka would treat both as one failure domain",
-    "begin the name of each rack with its datacenter, as dc1-a",
+    "begin the name of each rack with its datacenter, for example dc1-a",
 )
 
 

@@ -98,7 +98,7 @@ def meant_items(text: str) -> list[str]:
     elif text.startswith("-"):  # options of a command
         items = re.split(r"\s+(?=-)", text)
     elif text.startswith("/"):  # paths, as of a class path
-        items = re.split(r"[,;:]\s*(?=/)", text)
+        items = re.split(r"(?:[,;:]\s*|\s+)(?=/)", text)
     elif ";" in text or text.startswith("User:"):
         items = PRINCIPALS.split(text)
     else:

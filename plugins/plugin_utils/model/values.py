@@ -1,4 +1,7 @@
-"""Reads values of inventories: a number may be written as text, and a list or dict may have the wrong type."""
+"""Reads values of inventories.
+
+A number may be written as text. A value of the wrong type is read as None or as empty; other checks report it.
+"""
 
 from __future__ import annotations
 

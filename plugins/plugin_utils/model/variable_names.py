@@ -257,7 +257,7 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
 SECRET_DEFAULT = ProblemKind(
     "SECRET_DEFAULT",
     "a well-known default password, which an attacker tries first",
-    "use a random password, as from `openssl rand -base64 24`, and keep it in a vaulted file",
+    "use a random password, for example from `openssl rand -base64 24`, and keep it in a vaulted file",
 )
 SECRET_DEFAULT_PLACEHOLDER = SECRET_DEFAULT.variant(message="a placeholder, as pages print it in place of a secret")
 

@@ -174,7 +174,7 @@ def _names(path: Path) -> Iterator[str]:
 INVENTORY_FAMILY = ProblemKind(
     "INVENTORY_FAMILY",
     "{number} inventories ({names}): their hosts would become one cluster",
-    "pass one of them, as -i {first}",
+    "pass one of them, for example -i {first}",
 )
 
 

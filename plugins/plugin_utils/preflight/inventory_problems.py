@@ -273,7 +273,7 @@ VARIABLE_MISSING = ProblemKind(
     "set it, for the whole inventory or for a group, or correct the name where it is used",
 )
 VARIABLE_MISSING_KNOWN = VARIABLE_MISSING.variant(
-    advice="set it for the whole inventory or for a group, as `{example}` ({page}: {description})"
+    advice="set it for the whole inventory or for a group, for example `{example}` ({page}: {description})"
 )
 VARIABLE_MISSING_NEAR = VARIABLE_MISSING.variant(
     advice="set it, for the whole inventory or for a group, or write {near} where it is used"

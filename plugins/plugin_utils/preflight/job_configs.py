@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import is_url
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import not_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
@@ -15,6 +16,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 WHEEL_ABSENT = ProblemKind(
     "WHEEL_ABSENT", "the control node has no such file", "run `make archives`, or set the path of another wheel"
+)
+WHEEL_ABSENT_URL = WHEEL_ABSENT.variant(
+    message="a URL, but the wheel of the jobs has to be a file of the control node (default: in the folder archives)",
+    advice="download the wheel, and set spark_job_wheel to its path",
 )
 WHEEL_UNFIT = ProblemKind("WHEEL_UNFIT", "cannot check configurations of jobs: {error}", "rebuild it: `make archives`")
 WHEEL_UNFIT_OLD = WHEEL_UNFIT.variant(
@@ -46,7 +51,7 @@ def job_problems(model: Model) -> Iterator[Problem]:
         if not wheel or not any(job.configured for job in node.jobs):
             continue
         if node.wheel is None:
-            yield node.report(WHEEL_ABSENT, WHEEL, wheel)
+            yield node.report(WHEEL_ABSENT_URL if is_url(str(wheel)) else WHEEL_ABSENT, WHEEL, wheel)
             continue
         if node.answers.error:
             kind = WHEEL_UNFIT_OLD if node.answers.error.endswith("'millrace_jobs.uses'") else WHEEL_UNFIT

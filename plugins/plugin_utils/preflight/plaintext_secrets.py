@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import te
 
 VAULT = "vault"
 
+# Passwords of connection and become plugins: Ansible has more of them than definitions/site.yml.
+OF_CONNECTION = re.compile(r"ansible_\w+_(pass|password|passphrase)")
 SECRET_CLEAR = ProblemKind(
     "SECRET_CLEAR",
     "a secret in plain text",
@@ -49,7 +52,8 @@ def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
     """
     for host, values in model.hosts.items():
         raw, production = reader.raw(host), values.get("site_environment") != "lab"
-        for name in values:
+        others = (name for name in raw if name not in values and OF_CONNECTION.fullmatch(name))
+        for name in (*values, *others):
             places = [
                 place
                 for place, text in texts_with_places(name, raw[name])

@@ -63,6 +63,7 @@ PLACES = re.compile(
     r"ADDRESS_OUTSIDE|DATACENTER_(MISSING|WITHOUT_ZOOKEEPER)|LAYOUT_DATACENTERS|MIN_ISR_(STOPS|TOO_LOW)|PROMISE_UNKEPT"
     r"|RACK_(IN_TWO_DATACENTERS|ODD|UNEVEN)|TOPIC_DATACENTER_\w+|ZOOKEEPER_(DATACENTER_MAJORITY|GROUP\w*|INDISPENSABLE)"
 )
+PRINCIPALS = ("ACL_PRINCIPAL", "SUPER_USER_INVALID")
 # The same, if both have the same value.
 SAME_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}
 
@@ -92,6 +93,8 @@ def _explains(other: Problem, problem: Problem) -> bool:
         return together and problem.variable == other.variable and (problem.warning or pair[0] == "PROPERTY_ORDER")
     if other.code == NUMBER_OTHER.code != problem.code:  # a problem of the number that YAML reads
         place, other_place = (re.sub(r"[\[\].]+", ".", item.variable).strip(".") for item in (problem, other))
+        if problem.code in PRINCIPALS:  # their places have the principal or no number
+            place, other_place = base(place), base(other_place)
         return together and place == other_place and str(other.details.get("number")) == str(problem.value)
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # the profile makes every listener plaintext

@@ -37,10 +37,11 @@ LISTENERS_NONE_STANDARD = LISTENERS_NONE.variant(
     message="no listener remains, so Kafka would not start",
     advice="remove it (default: CLIENT and REPLICATION), or declare at least one listener in it",
 )
-RACK_MISSING_EMPTY = RACK_MISSING.variant(advice="set it to the failure domain of the host, as a")
+RACK_MISSING_EMPTY = RACK_MISSING.variant(advice="set it to the failure domain of the host, for example a")
 RACK_MISSING_REMOVE = RACK_MISSING.variant(advice="remove it (default: from datacenter and rack)")
 RACK_MISSING_BOTH = RACK_MISSING.variant(
-    advice="remove it, and put the host into a rack_* group, or set rack to the failure domain of the host, as a"
+    advice="remove it, and put the host into a rack_* group, or set rack to the failure domain of the host, "
+    "for example a"
 )
 
 

@@ -24,6 +24,7 @@ OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)")
 AMOUNTS = re.compile(r"(bytes|days|heap|interval|limit|memory|ms|nofile|percentage|rate|size|timeout)\W*$")
 VERSIONS = re.compile(r"version\W*$")
 WRITTEN = re.compile(r"[-+]?[0-9.][\w.:+-]*")
+PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # an anchor and a tag before the value, as in `&a !!float 1.10`
 
 NUMBER_OTHER = ProblemKind(
     "NUMBER_OTHER",
@@ -87,7 +88,9 @@ def _text(place: str, value: int | float, reader: Reader) -> str:
         written = (text for text in reader.files.numbers(place) if WRITTEN.fullmatch(text))
         return next((text for text in written if yaml.safe_load(text) == value), "")
     lines = _lines(path) if path and line and column else ()
-    match = WRITTEN.match(lines[line - 1][column - 1 :]) if line and column and line <= len(lines) else None
+    if not (line and column and line <= len(lines)):
+        return ""
+    match = WRITTEN.match(PROPERTIES.sub("", lines[line - 1][column - 1 :], count=1))
     return match[0] if match else ""
 
 

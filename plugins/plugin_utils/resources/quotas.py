@@ -57,7 +57,7 @@ def resolved(entry: Mapping[str, Any]) -> dict[str, Any]:
         if entry.get(name) is not None:
             number = rate(name, entry[name])
             if number is None:
-                raise ValueError(f"{name} = {entry[name]}: not a number or a size as 20MiB")
+                raise ValueError(f"{name} = {entry[name]}: not a number or a size such as 20MiB")
             values[name] = number
     absent = entry.get("state") == "absent"
     return {

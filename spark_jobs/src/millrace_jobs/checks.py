@@ -108,7 +108,8 @@ def input_directory(key: str, value: object) -> Iterator[str]:
 def topic_name(key: str, value: object) -> Iterator[str]:
     """Check that the value is a valid topic name, by the rules of Kafka's `Topic.validate`."""
     if not isinstance(value, str):
-        yield f"{key}: is {kind(value)}; give a topic's name"
+        quotes = " in quotes" if isinstance(value, (int, float)) else ""  # such as 1.10, or yes
+        yield f"{key}: is {kind(value)}; give a topic's name{quotes}"
     elif not value.strip():
         yield f"{key}: is empty; give a topic's name, or remove the key for the default"
     elif value in (".", "..") or not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", value):

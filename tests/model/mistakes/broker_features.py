@@ -26,7 +26,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_KEPT",
         f"{BROKERS}/kafka_config[delete.topic.enable]",
-        "remove it",
+        "remove delete.topic.enable",
         variables={
             **kafka(kafka_config={"delete.topic.enable": False}),
             "all": {"kafka_topics": [{"name": "old", "state": "absent", "allow_delete": True}, *THERE]},

@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake(
         "DATABASE_VERSION",
         "group all/postgresql_version",
-        "a number, as 15",
+        "a number, for example 15",
         {"all": {"postgresql_version": "15; x"}},
     ),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "use a number from 1", settings(max_connections=0)),

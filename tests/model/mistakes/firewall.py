@@ -61,7 +61,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_CLIENTS",
         "groups zookeeper and kafka/client_network",
-        "set it, as 198.51.100.0/24",
+        "set it, for example 198.51.100.0/24",
         hosts={"    client_network: 198.18.1.0/24\n": ""},
     ),
 )

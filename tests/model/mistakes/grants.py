@@ -61,7 +61,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "GRANT_STAR",
         f"{ORDERS}.grants[produce].produce",
-        "as orders-*",
+        "for example orders-*",
         variables=granted({"produce": ["*-input"]}),
     ),
     Mistake(

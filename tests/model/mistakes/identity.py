@@ -18,7 +18,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FUNCTIONS_NONE",
         "the whole inventory",
-        "zk for zookeeper, brokers for kafka",
+        "rename the group brokers to kafka, create a group spark with the children spark_producer and ",
         hosts={"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"},
     ),
     Mistake(
@@ -36,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "ORGANIZATION_INVALID",
         "group all/organization",
-        "as Example Inc.",
+        "for example Example Inc.",
         variables={"all": {"organization": "Example, Inc."}},
     ),
     Mistake(
@@ -152,7 +152,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "RACK_IN_TWO_DATACENTERS",
         "dc1-kafka1, dc2-kafka1/kafka_rack",
-        "begin the name of each rack with its datacenter, as dc1-a",
+        "begin the name of each rack with its datacenter, for example dc1-a",
         inventory="lab_stretch2",
         variables={
             "dc1-kafka1": {"kafka_rack": "a"},

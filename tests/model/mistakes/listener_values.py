@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "LISTENER_NAME",
         f"{BROKERS}/kafka_listeners",
-        "as CLIENT",
+        "for example CLIENT",
         variables=kafka(
             site_listeners=[
                 {"name": "EX:TERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}

@@ -26,7 +26,7 @@ WITHOUT_GROUP["all"]["kafka_users"][2]["grants"] = [
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("ACL_STAR", f"{LAB}.name", "name: orders-, pattern: prefixed", variables=acl(name="orders-*")),
     Mistake("ACL_TOPIC", f"{LAB}.name", "letters, digits", variables=acl(name="orders and returns")),
-    Mistake("ACL_OPERATIONS_NONE", f"{LAB}.operations", "as [READ]", variables=acl(operations=[])),
+    Mistake("ACL_OPERATIONS_NONE", f"{LAB}.operations", "for example [READ]", variables=acl(operations=[])),
     Mistake("ACL_HOST", f"{LAB}.host", "one address", variables=acl(host="198.18.0.0/16")),
     Mistake("ACL_JOB_DENIED", f"{ALL}/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
     Mistake(

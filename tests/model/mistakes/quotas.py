@@ -22,7 +22,12 @@ def prune(**scopes: Any) -> dict[str, dict[str, Any]]:
 
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("QUOTA_VALUE", f"{LAB}.producer_byte_rate", "as 20MiB", variables=users(quotas={"producer_byte_rate": 0})),
+    Mistake(
+        "QUOTA_VALUE",
+        f"{LAB}.producer_byte_rate",
+        "for example 20MiB",
+        variables=users(quotas={"producer_byte_rate": 0}),
+    ),
     Mistake("QUOTA_EMPTY", LAB, "producer_byte_rate", variables=users(quotas={})),
     Mistake(
         "QUOTA_ENTITY",
@@ -44,7 +49,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "declare the user",
         variables=quotas({"user": "order", "request_percentage": 50}),
     ),
-    Mistake("PRUNE_SCOPE", f"{PRUNE}.topics", "as orders-*", variables=prune(topics=["*"], max_deletes=20)),
-    Mistake("PRUNE_LIMIT", f"{PRUNE}.max_deletes", "as 20", variables=prune(topics=["orders-*"])),
+    Mistake("PRUNE_SCOPE", f"{PRUNE}.topics", "for example orders-*", variables=prune(topics=["*"], max_deletes=20)),
+    Mistake("PRUNE_LIMIT", f"{PRUNE}.max_deletes", "for example 20", variables=prune(topics=["orders-*"])),
     Mistake("PRUNE_PROTECTED", f"{PRUNE}.acls", "longer prefix", variables=prune(acls=["User:ad*"], max_deletes=20)),
 )

@@ -115,7 +115,7 @@ def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> D
     for text in disk:
         match = re.fullmatch(r"(\d+):(/[^:]*):(/[^:]*)", text.strip())
         if not match:
-            raise ValueError(f"disk {text}: set the broker and two of its log dirs, as disk=3:/data/1:/data/2")
+            raise ValueError(f"disk {text}: set the broker and two of its log dirs, for example disk=3:/data/1:/data/2")
         source, target = _normal(match[2]), _normal(match[3])
         if source == target or (int(match[1]), source) in pairs:
             raise ValueError(f"disk {text}: {source} is named twice")
@@ -124,7 +124,7 @@ def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> D
     for text in empty:
         match = re.fullmatch(r"(\d+):(/[^:]*)", text.strip())
         if not match:
-            raise ValueError(f"empty {text}: set the broker and its log dir, as empty=3:/data/1")
+            raise ValueError(f"empty {text}: set the broker and its log dir, for example empty=3:/data/1")
         emptied.append((int(match[1]), _normal(match[2])))
     wish = DiskWish(pairs, tuple(sorted(emptied)), tuple(sorted(disks)))
     if both := [path for (broker, _), path in pairs.items() if (broker, path) in wish.leaving]:

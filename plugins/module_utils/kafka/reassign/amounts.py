@@ -38,11 +38,11 @@ def rate(text: str) -> int | None:
     if text.strip().lower() == "unlimited":
         return None
     if re.search(BITS, text):
-        raise ValueError(f"rate {text}: b may mean bits; set bytes a second, as 50MB")
+        raise ValueError(f"rate {text}: b may mean bits; set bytes a second, for example 50MB")
     match = re.fullmatch(NUMBER + r"\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
     if not match or match.group(2) not in UNITS:
         raise ValueError(
-            f"rate {text}: set the bytes a second that each broker may send and receive, as 50MB, or unlimited"
+            f"rate {text}: set the bytes a second that each broker may send and receive, for example 50MB, or unlimited"
         )
     rate = int(Fraction(match.group(1)) * UNITS[match.group(2)])
     if rate < MIN_RATE:
@@ -59,9 +59,9 @@ def bytes_of(text: str) -> int:
     """
     match = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
     if re.search(BITS, text):
-        raise ValueError(f"{text}: b may mean bits; set bytes, as 20GB")
+        raise ValueError(f"{text}: b may mean bits; set bytes, for example 20GB")
     if not match or match.group(2) not in UNITS:
-        raise ValueError(f"{text}: set bytes, as 20GB")
+        raise ValueError(f"{text}: set bytes, for example 20GB")
     return int(Fraction(match.group(1)) * UNITS[match.group(2)])
 
 

@@ -152,9 +152,10 @@ def start_run(admin: Admin, work: Work, path: Path, pause: float, continues: Con
 
 
 def continue_run(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
-    """Continue the run of the record `made` for `pause` seconds (0: to its end); return the module's result.
+    """Continue the run that the record `made` describes, and return the module's result.
 
-    If the run has not ended by then, the result is progress, and the module has to be called again. `waited` is the
+    The function returns after `pause` seconds, or with 0 when the run has ended. If the run has not ended by then, the
+    result contains its progress, and the caller has to call the module again. `waited` is the
     progress that the previous call returned. Raises Unfinished if the run fails or stalls, OSError if the record file
     cannot be deleted.
     """

@@ -209,9 +209,9 @@ class Run:
     def cancelable(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
         """Return (state of a cancel, partitions whose reassignments it has to cancel now).
 
-        These are reassignments of the run to be reverted, and reassignments of the cancel itself that cannot end. A
-        reassignment is left out if canceling it would delete all in-sync replicas. Raises ImportError if kafka-python
-        is not installed.
+        A cancel cancels two kinds of reassignments: those of the run that it reverts, and its own reassignments that
+        cannot end. A reassignment is left out if canceling it would delete all in-sync replicas. Raises ImportError if
+        kafka-python is not installed.
         """
         going = [*now.running, *now.waiting]
         self.outlooks = lost_brokers.outlooks(self.admin, self.progress, going, self.metadata, running)

@@ -88,7 +88,7 @@ def parse(options: Mapping[str, Any]) -> tuple[Request, list[str]]:
     elif not (options["cancel"] or options["leaders"]):
         mistakes.append(
             "rate is not set, and moving replicas can use the whole bandwidth of disks and networks: set the bytes a "
-            "second that each broker may send and receive, as rate=50MB, or unlimited"
+            "second that each broker may send and receive, for example rate=50MB, or unlimited"
         )
     words = [f"{name}={option_text(name == 'declared' or options[name])}" for name in verbs]
     words += [f"topic={','.join(topics)}"] if topics and not options["cancel"] else []
@@ -125,7 +125,7 @@ def factors_of(options: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[
     if factor < 1:
         mistakes.append(f"replication_factor {factor}: set 1 or more")
     if not topics:
-        mistakes.append("replication_factor: name the topics, as topic=orders,returns")
+        mistakes.append("replication_factor: name the topics, for example topic=orders,returns")
     return dict.fromkeys(topics, factor), mistakes
 
 
@@ -179,7 +179,7 @@ def replacements(texts: Sequence[str]) -> dict[int, int]:
     for text in texts:
         match = re.fullmatch(r"(\d+):(\d+)", text.strip())
         if not match:
-            raise ValueError(f"replace {text}: set the ids of the old and the new broker, as replace=3:7")
+            raise ValueError(f"replace {text}: set the ids of the old and the new broker, for example replace=3:7")
         old, new = int(match[1]), int(match[2])
         if old == new:
             raise ValueError(
