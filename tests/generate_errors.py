@@ -52,7 +52,7 @@ SECTIONS = {
         "tests/unit/test_run_lock.py::test_said",
         "Reported by playbooks that change hosts, if another run holds the "
         "[run lock](control_node.md#one-run-at-a-time),\n"
-        "and by preflight, if it cannot write the file of `-e drawing`.",
+        "or during a [failover](disaster.md), and by preflight, if it cannot write the file of `-e drawing`.",
     ),
 }
 TABLE = ["| Code | Example |", "| --- | --- |"]

@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 HOST_LOCK = "/etc/millrace/failover.json"
+VARIABLE = "failover_lock"
 LAYOUTS = ("stretch2", "stretch2_5")
 FENCES = ("power", "network")
 
@@ -248,13 +249,13 @@ def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], presen
     try:
         lock = read_lock(text)
     except ValueError:
-        return [FAILOVER_UNREADABLE.problem(tuple(hosts), where, None, other=other)]
+        return [FAILOVER_UNREADABLE.problem(tuple(hosts), VARIABLE, where, other=other)]
     lost = [str(name) for name in lock.get("lost", ())]
     if not lock or not set(lost) & set(present):
         return []
     started = str(lock.get("started", ""))
     return [
         FAILOVER_ACTIVE.problem(
-            tuple(hosts), where, None, survivor=lock["survivor"], lost=", ".join(lost), started=started
+            tuple(hosts), VARIABLE, where, survivor=lock["survivor"], lost=", ".join(lost), started=started
         )
     ]
