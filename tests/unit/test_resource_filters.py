@@ -221,8 +221,8 @@ def test_all_quotas_that_are_no_numbers_are_named() -> None:
             [{"name": "a", "quotas": {"producer_byte_rate": "much"}}], [{"client_id": "b", "request_percentage": True}]
         )
     assert str(error.value) == (
-        "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number or a size as 20MiB; "
-        "kafka_quotas[b]: request_percentage = True: not a number or a size as 20MiB"
+        "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number or a size such as 20MiB; "
+        "kafka_quotas[b]: request_percentage = True: not a number or a size such as 20MiB"
     )
 
 
