@@ -65,7 +65,7 @@ def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
     lost = [host for name in lock["lost"] for host in hosts_of(groups, hostvars, str(name))]
     hosts = [host for host in dict.fromkeys([*groups["kafka"], *groups["zookeeper"]]) if host not in lost]
     if modes:
-        seen = next((hostvars[host][modes]["modes"] for host in lost if modes in hostvars[host]), {})
+        seen: Mapping[str, str] = next((hostvars[host][modes]["modes"] for host in lost if modes in hostvars[host]), {})
         hosts = [host for host in hosts if host in groups["zookeeper"]]
         hosts.sort(key=lambda host: seen.get(host) == "leader")
     return ",".join(hosts) or "all:!all"

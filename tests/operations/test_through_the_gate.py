@@ -90,8 +90,8 @@ def test_a_restart_that_is_cut_off_goes_on_and_no_send_fails(
 
     clock = Clock("a restart that is interrupted")
     # 2,000 seconds of load: with the default limit it ended before the restarts did where a machine is slow.
-    amount = {"rate": 200, "limit": 400_000}
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path / "ledger", run=topic, **amount) as writer:
+    folder = tmp_path / "ledger"
+    with Writer(lab.inventory.kafka_properties, topic, folder, run=topic, rate=200, limit=400_000) as writer:
         until("records", lambda: writer.acked > 500, 60)
         interrupted(operator, lambda: bool(changed()))
         assert len(changed()) == 1
@@ -102,7 +102,7 @@ def test_a_restart_that_is_cut_off_goes_on_and_no_send_fails(
         assert run.code == 0, run.output[-3000:]
         acked = writer.acked
         until("records after the restarts", lambda: writer.acked > acked + 500, 60)
-    ledger = load(tmp_path / "ledger")
+    ledger = load(folder)
     assert ledger.unknown == {}, "sends failed"
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
     assert report.ok, report

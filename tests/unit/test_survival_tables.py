@@ -78,8 +78,8 @@ def test_markdown_table() -> None:
         == """\
 | what fails | quorum | writable | zero loss | who acts |
 | --- | --- | --- | --- | --- |
-| datacenter dc1 | no | no | yes | operator: failover.yml -e survivor=dc2 (ZooKeeper to its group, min.insync.replicas to 2) |
-| datacenter dc2 | no | no | yes | operator: failover.yml -e survivor=dc1 (ZooKeeper to its group, min.insync.replicas to 2) |
+| datacenter dc1 | no | no | yes | operator: failover.yml -e survivor=dc2 (min.insync.replicas to 2) |
+| datacenter dc2 | no | no | yes | operator: failover.yml -e survivor=dc1 (min.insync.replicas to 2) |
 | two ZooKeeper servers in one datacenter (6) | no | yes | yes | operator: bring a ZooKeeper server back |
 | any two brokers (6) | yes | no | yes | operator: lower min.insync.replicas to 2, or bring a broker back |
 | any other two servers (33) | yes | yes | yes | nobody |

@@ -24,8 +24,8 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
         return "operator: restore from a mirror"
     survivor = _surviving_group(layout, lost)
     if not serves and survivor and left >= 1:
-        isr = f", min.insync.replicas to {left}" if left < layout.min_isr else ""
-        return f"operator: failover.yml -e survivor={survivor} (ZooKeeper to its group{isr})"
+        isr = f" (min.insync.replicas to {left})" if left < layout.min_isr else ""
+        return f"operator: failover.yml -e survivor={survivor}{isr}"
     back = f"bring {_needed(layout, lost, serves, left)} back"
     return f"operator: lower min.insync.replicas to {left}, or {back}" if lower else f"operator: {back}"
 
