@@ -20,6 +20,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.library_folders import library_folders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.encrypted_values import without_encrypted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
 from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
@@ -80,6 +81,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             registered = self._task.args.get("registered") or ()
             found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
             problems = [replace(problem, warning=True) if problem.code in corrected else problem for problem in found]
+            problems = without_encrypted(problems, reader)
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         text = report(problems, {**model.groups, **model.all_groups})
