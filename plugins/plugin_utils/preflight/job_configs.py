@@ -60,7 +60,8 @@ def job_problems(model: Model) -> Iterator[Problem]:
         if not wheel or not any(job.configured for job in node.jobs):
             continue
         if node.wheel is None:
-            yield node.report(WHEEL_ABSENT, WHEEL, wheel)
+            if str(wheel).startswith("/") or "://" in str(wheel):  # else reported as PATH_RELATIVE
+                yield node.report(WHEEL_ABSENT, WHEEL, wheel)
             continue
         if node.answers.error:
             kind = WHEEL_UNFIT_OLD if node.answers.error.endswith("'millrace_jobs.uses'") else WHEEL_UNFIT
