@@ -134,14 +134,17 @@ CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
 def of_control_node(model: Model) -> Iterator[Problem]:
     """Yield a problem for each path of an archive or certificate on the control node that is not absolute, as ~/pki.
 
-    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out.
+    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out, and
+    so is a path of kafka_admin_listeners that is reported of admin_tls.
     """
     for machine in model.functional:
-        reported = list[str]()
+        reported, admin_paths = list[str](), set[str]()
         for name, path in (*_here(machine), *_archives(model, machine)):
-            if not path or path.startswith(("/", *reported)):
+            of_admins = name.startswith("kafka_admin_listeners[") and path in admin_paths
+            if not path or of_admins or path.startswith(("/", *reported)):
                 continue
             reported += [path] if name in HERE else []
+            admin_paths |= {path} if name.startswith("admin_tls[") else set()
             plain = path.removeprefix("~/").removeprefix("./").strip("/")
             other = path.startswith(("~", "$")) or "://" in path
             kind = PATH_RELATIVE_HOME if path.startswith("~/") else PATH_RELATIVE_FORM if other else PATH_RELATIVE_HERE
