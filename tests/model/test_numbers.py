@@ -77,8 +77,10 @@ def test_a_number_as_text_is_written_as_numbers_are(
 ) -> None:
     """Runs compare ids as texts too: 01 of a host would not be the 1 of its disk."""
     folder = spoil(tmp_path / "inventory", replace(LAB, variables={host: {variable: value}}))
-    lines = [line for line in check(folder)[1] if line.startswith("INPUT_REFUSED")]
+    all_lines = check(folder)[1]
+    lines = [line for line in all_lines if line.startswith("INPUT_REFUSED")]
     assert len(lines) == bool(number), lines
+    assert not [line for line in all_lines if line.startswith("LIST_REPLACED")]  # the list has the same number
     assert all(f"; write {number} (if a template computes it, add the filter int)" in line for line in lines), lines
 
 
