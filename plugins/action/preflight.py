@@ -22,6 +22,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import d
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.library_folders import library_folders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.encrypted_values import without_encrypted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, as_json, count, merged, report
 from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
@@ -80,7 +81,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             results = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
             probes = {host: result["probe"] for host, result in results.items() if not result.get("unreachable")}
             what = count(list(probes), "host")
-            problems = self._of_hosts(model, probes, corrected, changes)
+            problems = without_encrypted(self._of_hosts(model, probes, corrected, changes), reader)
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         text = report(problems, {**model.groups, **model.all_groups})

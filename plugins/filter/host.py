@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import Arc
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import has_secret
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
+from ansible_collections.millrace.kafka.plugins.plugin_utils.unit_text import unit_option
 
 
 def archive_digest(checksum: str) -> str:
@@ -51,14 +52,6 @@ def service_directory(path: str, user: str, mount: bool = False) -> dict[str, An
     """
     directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
     return {**directory, "mount": True} if mount else directory
-
-
-def unit_option(option: Any) -> str:
-    """Return an option of a program as the command of a systemd unit contains it.
-
-    systemd replaces %p and other specifiers, and writes a single % for %% (systemd.unit(5)).
-    """
-    return str(option).replace("%", "%%")
 
 
 def mount_unit(path: str) -> str:

@@ -14,11 +14,45 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-QUESTION = (
-    "import json, sys; from millrace_jobs.config import JOBS, problems; from millrace_jobs.uses import uses; "
-    "asked = json.load(sys.stdin); "
-    "json.dump([sorted(JOBS), [[problems(*item), uses(*item)] for item in asked]], sys.stdout)"
-)
+# Modules of jobs are imported one by one, since one that fails would end the import of all. Then the wheel finds the
+# other modules. What modules print goes to stderr.
+QUESTION = """
+import contextlib, importlib, json, pkgutil, sys, traceback
+
+answer, sys.stdout = sys.stdout, sys.stderr
+broken, found = {}, pkgutil.iter_modules
+
+
+def describe(error, file):
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        lines.append(error.lineno)
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    text = traceback.format_exception_only(error)[-1].strip()
+    return {"error": text, "line": lines[-1] if lines else None, "missing": missing}
+
+
+with contextlib.suppress(ImportError):  # another wheel: reported below
+    package = importlib.import_module("millrace_jobs.jobs")
+    for module in list(found(package.__path__)):
+        try:
+            importlib.import_module(f"millrace_jobs.jobs.{module.name}").JOB
+        except BaseException as error:
+            broken[module.name] = describe(error, f"{package.__path__[0]}/{module.name}.py")
+pkgutil.iter_modules = lambda *given: [module for module in found(*given) if module.name not in broken]
+from millrace_jobs.config import JOBS, problems
+from millrace_jobs.uses import uses
+
+answers = []
+for item in json.load(sys.stdin):
+    try:
+        answers.append([problems(*item), uses(*item)])
+    except Exception as error:
+        file = f"{package.__path__[0]}/{item[0]}.py"
+        answers.append([[], None])
+        broken[item[0]] = describe(error, file)
+json.dump([sorted({*JOBS, *broken}), answers, broken], answer)
+"""
 
 
 @dataclass(frozen=True)
@@ -49,15 +83,29 @@ PATIENCE = 120
 
 
 @dataclass(frozen=True)
+class Broken:
+    """Why a module of a job cannot be asked."""
+
+    error: str
+    """The type of the exception and its text."""
+    line: int | None = None
+    """The line of the module that raised it, if known."""
+    missing: str | None = None
+    """The package that the module imports and the control node does not have."""
+
+
+@dataclass(frozen=True)
 class Answers:
     """The answers of a wheel to a list of configurations."""
 
     jobs: Sequence[str] = ()
-    """The names of all jobs in the wheel."""
+    """The names of all jobs in the wheel, also of those in `broken`."""
     problems: Sequence[Sequence[str]] = ()
     """For each configuration its problems, each as `KEY: what is wrong; what to do`."""
     uses: Sequence[Uses] = ()
     """For each configuration the topics and directories that its job uses."""
+    broken: Mapping[str, Broken] = field(default_factory=dict)
+    """{job: why its module cannot be imported, or cannot check a configuration}."""
     error: str = ""
     """Why the wheel could not be asked; "" if it answered."""
 
@@ -85,8 +133,9 @@ def _answers(wheel: str, modified: int, asked: str) -> Answers:
     if done.returncode != 0:
         return Answers(error=(done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1])
     try:
-        jobs, answers = json.loads(done.stdout)
+        jobs, answers, broken = json.loads(done.stdout)
         used = [Uses(**{key: uses[key] for key in uses.keys() & KEYS}) if uses else UNKNOWN for _, uses in answers]
-        return Answers(jobs, [lines for lines, _ in answers], used)
+        failures = {job: Broken(**failure) for job, failure in broken.items()}
+        return Answers(jobs, [lines for lines, _ in answers], used, failures)
     except (ValueError, TypeError, AttributeError):
         return Answers(error=f"it printed {done.stdout[:80]!r}")

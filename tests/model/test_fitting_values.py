@@ -86,9 +86,17 @@ def rule(text: str) -> dict[str, Any]:
         (java("-Xss0"), []),  # as much as it takes by itself
         (java("-javaagent:jmx.jar=7071:a.yml"), [f"OPTION_FORM {JAVA}"]),
         (java("-javaagent:/opt/jmx.jar=7071:/etc/a.yml"), []),
+        (java("-Dx='a"), [f"OPTION_FORM {JAVA}"]),
+        (java('-Dx="a b'), [f"OPTION_FORM {JAVA}"]),
+        (java(r"-Da=it\'s -Dhome=${HOME} -Dsite.pattern=\s+ '-Dx=a b'"), []),
         (java("-XX:MaxDirectMemorySize=1m"), [f"BUFFERS_SMALL {JAVA}"]),
         (java("-XX:MaxDirectMemorySize=0"), []),  # as much as the heap
         # Units.
+        (unit(ExecStartPost="/bin/sh -c 'a"), [f"UNIT_VALUE {UNIT}[ExecStartPost]"]),
+        (unit(Environment='A="b c'), [f"UNIT_VALUE {UNIT}[Environment]"]),
+        (unit(Environment="A=1\nNice=5"), [f"UNIT_VALUE {UNIT}[Environment]"]),
+        (unit(Environment=["A=1\n", 'B="b c"']), []),
+        (unit(Nice="5\nNice=40"), [f"UNIT_VALUE {UNIT}[Nice]"]),
         (unit(CPUAffinity="all"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
         (unit(CPUAffinity="0-3 8", AllowedCPUs="0,2-5", ProtectHome="tmpfs"), []),
         (unit(ProtectHome="maybe"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),

@@ -95,8 +95,10 @@ def test_a_number_as_text_is_written_as_numbers_are(
 ) -> None:
     """Runs compare ids as texts too: 01 of a host would not be the 1 of its disk."""
     folder = spoil(tmp_path / "inventory", replace(LAB, variables={host: {variable: value}}))
-    lines = [line for line in check(folder)[1] if line.startswith("INPUT_REFUSED")]
+    all_lines = check(folder)[1]
+    lines = [line for line in all_lines if line.startswith("INPUT_REFUSED")]
     assert len(lines) == bool(number), lines
+    assert not [line for line in all_lines if line.startswith("LIST_REPLACED")]  # the list has the same number
     assert all(f"; write {number} (if a template computes it, add the filter int)" in line for line in lines), lines
 
 
@@ -122,3 +124,17 @@ def test_it_is_said_once_of_the_group_that_says_it(written: str, said: str, tmp_
     lines = check(folder)[1]
     assert len(lines) == 1, lines
     assert lines[0].startswith(said)
+
+
+def test_a_topic_of_a_grant_that_is_a_number(tmp_path: Path) -> None:
+    """The topic 1.1, which is not declared, is not reported beside the text that should be 1.10."""
+    folder = spoil(tmp_path / "inventory", LAB)
+    (folder / "group_vars").mkdir()
+    grants = "{consume: [1.10], group: a}, {produce: ['1.2']}"
+    user = f"{{name: other, password: '{{{{ vault.passwords.lab }}}}', grants: [{grants}]}}"
+    (folder / "group_vars" / "kafka.yml").write_text(f"kafka_users: [{user}]\n")
+    lines = [line for line in check(folder)[1] if line.startswith(("NUMBER_OTHER", "GRANT_TOPIC"))]
+    assert [line.partition(": ")[0] for line in sorted(lines)] == [
+        "GRANT_TOPIC group kafka/kafka_users[other].grants[produce].produce = 1.2",
+        "NUMBER_OTHER group kafka/kafka_users[other][grants][0][consume][0] = 1.10",
+    ]

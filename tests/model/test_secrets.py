@@ -221,6 +221,7 @@ def test_a_provided_certificate_is_judged_before_any_host_is_asked(tmp_path: Pat
         ({"Environment": ["A=b", "'S3_TOKEN=x y'"]}, ["S3_TOKEN"]),
         ({"ExecStartPost": "/usr/bin/notify --password=hush"}, ["--password"]),
         ({"SetCredential": "login:hush"}, ["login"]),
+        ({"SetCredential": "hush"}, [None]),  # without a name, it is all secret
         ({"Environment": "KAFKA_OPTS=-Djavax.net.ssl.keyStorePassword=hush"}, ["-Djavax.net.ssl.keyStorePassword"]),
         ({"ExecStartPre": "/usr/bin/x --password=${PW} --token=%d/token"}, []),
         ({"Environment": "SECRETS_BACKEND=vault DISABLE_PASSWORD_LOGIN=1 SECRET_MOUNT=/run/s"}, []),

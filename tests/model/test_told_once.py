@@ -325,3 +325,11 @@ def test_an_acl_without_a_resource_has_no_name_to_correct(tmp_path: Path) -> Non
     without = {"principal": "User:lab", "operations": ["READ"], "topic": "orders"}
     codes = [line.split()[0] for line in said({"all": {"kafka_acls": [without]}}, tmp_path)]
     assert "INPUT_REFUSED" in codes and "ACL_NAME" not in codes, codes
+
+
+@pytest.mark.parametrize("certificate", ["admin.pem", "~/pki/admin.pem"])
+def test_a_relative_path_of_admin_tls(certificate: str, tmp_path: Path) -> None:
+    """Not again of the listeners, whose default has the same files."""
+    variables = {"all": {"admin_tls": {"certificate": certificate, "ca": "/srv/ca.pem"}}}
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[1]
+    assert [line.partition(" = ")[0] for line in lines] == ["PATH_RELATIVE group all/admin_tls[certificate]"], lines

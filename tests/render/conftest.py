@@ -43,7 +43,7 @@ VARIED: dict[str, dict[str, Any]] = {
         },
         "kafka_heap": "1g",
         "kafka_class_path": ["/opt/plugins/quota-1.2.jar", "/opt/more/*"],
-        "kafka_java_options": ["-Da=b", "-Dc=%d"],
+        "kafka_java_options": ["-Da=b", r"-Dc=%d$e\s"],
         "kafka_limit_nofile": 5000,
         "kafka_gc_options": ["-XX:+UseZGC"],
         "kafka_gc_log_dir": "/data/gc",

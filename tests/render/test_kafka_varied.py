@@ -53,7 +53,7 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
         "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=",
         *CLASS_DATA,
         "-Da=b",
-        "-Dc=%%d",  # systemd would replace %d
+        r"-Dc=%%d$$e\\s",  # systemd would replace %d, $e and \s
         "-cp",
         "/opt/kafka/current/libs/*:/opt/plugins/quota-1.2.jar:/opt/more/*",  # ours first: class data fit those alone
         "kafka.Kafka",

@@ -128,6 +128,7 @@ PROBLEM_TEXTS = {
     "plugins/plugin_utils/problems.py": "prints them",
     "plugins/plugin_utils/pki/certificates.py": "CertificateError is printed as its problem",
     "plugins/plugin_utils/model/risks.py": "adds to the advice how to accept a risk",
+    "plugins/plugin_utils/preflight/encrypted_values.py": "hides secrets in them",
 }
 """Files that may read the message or the advice of a problem, and why."""
 

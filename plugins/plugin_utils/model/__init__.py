@@ -222,6 +222,7 @@ RULES: tuple[Rule, ...] = (
     drop_ins.settings,
     drop_ins.denied_addresses,
     java_flags.flags,
+    java_flags.quotes,
     java_flags.old_java,
     java_flags.package,
     java_flags.java_home,

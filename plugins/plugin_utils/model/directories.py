@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import checksum_source, is_url
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import DIGITS, EMPTIED, refused_checksum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import (
@@ -129,32 +130,47 @@ PATH_RELATIVE_HOME = PATH_RELATIVE_HERE.variant(
     advice="write {{{{ lookup('ansible.builtin.env', 'HOME') }}}}/{plain}, or a folder that all administrators share",
 )
 PATH_RELATIVE_FORM = PATH_RELATIVE_HERE.variant(advice="write the absolute path of the file or folder, from / on")
-HERE = ("pki_directory", "pki_requests_directory", "pki_signed_directory")
+HERE = ("archives", "pki_directory", "pki_requests_directory", "pki_signed_directory")
 """Inputs that are paths on the control node; their default depends on others."""
 CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
 """Site variables with the files `certificate` and `ca` of the control node; their default is below pki_directory."""
 
 
 def of_control_node(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each path of certificates on the control node that is not absolute, as ~/pki.
+    """Yield a problem for each path of an archive or certificate on the control node that is not absolute, as ~/pki.
 
-    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out.
+    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out, and
+    so is a path of kafka_admin_listeners that is reported of admin_tls.
     """
     for machine in model.functional:
-        reported = list[str]()
-        for name, path in _here(machine):
-            if not path or path.startswith(("/", *reported)):
+        reported, admin_paths = list[str](), set[str]()
+        for name, path in (*_here(machine), *_archives(model, machine)):
+            of_admins = name.startswith("kafka_admin_listeners[") and path in admin_paths
+            if not path or of_admins or path.startswith(("/", *reported)):
                 continue
             reported += [path] if name in HERE else []
+            admin_paths |= {path} if name.startswith("admin_tls[") else set()
             plain = path.removeprefix("~/").removeprefix("./").strip("/")
             other = path.startswith(("~", "$")) or "://" in path
             kind = PATH_RELATIVE_HOME if path.startswith("~/") else PATH_RELATIVE_FORM if other else PATH_RELATIVE_HERE
             yield machine.report(kind, name, path, plain=plain)
 
 
+def _archives(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield (variable, path) for each archive of a host, and for each file with the checksum of an archive."""
+    for name in model.input_names(machine, "archives"):
+        path = str(machine.inputs.values.get(name) or "")
+        if not is_url(path):
+            yield name, path
+        source = checksum_source(str(machine.inputs.values.get(f"{name}_checksum") or "")) or ""
+        is_beside = bool(path) and source.startswith(path)  # the default, which follows the archive
+        if not is_beside and not is_url(source) and not DIGITS.fullmatch(source) and not refused_checksum(source):
+            yield f"{name}_checksum", source
+
+
 def _here(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield (place, path) for each path of certificates on the control node."""
-    yield from ((name, machine.inputs.text(name) or "") for name in HERE)
+    """Yield (place, path) for the folder of the archives, and for each path of certificates on the control node."""
+    yield from ((name, path) for name in HERE if not is_url(path := machine.inputs.text(name) or ""))
     for variable, keys in (("pki_authorities", ("certificate",)), ("pki_certificates", ("certificate", "key"))):
         for entry in machine.inputs.entries(variable):
             yield from ((f"{variable}[{entry.get('name')}].{key}", str(entry.get(key) or "")) for key in keys)

@@ -20,7 +20,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import services_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import rejected_values, unit_size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import (
+    rejected_values,
+    unit_size,
+    unreadable_values,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet, v6, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -166,6 +170,11 @@ def settings(model: Model) -> Iterator[Problem]:
                 if section in SECTIONS and isinstance(values, Mapping):
                     for key, value in values.items():
                         place = f"{name}[{section}][{key}]"
+                        unreadable = list(unreadable_values(str(key), value))
+                        for kind in unreadable:
+                            yield machine.report(kind, place)  # rules on secrets cannot read the value
+                        if unreadable:
+                            continue
                         for kind, details in _findings(model, machine, function, section, str(key), value):
                             strange = kind is UNIT_SETTING_STRANGE or None
                             # The value of Environment may contain secrets, also if its name or section is wrong.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import checksum_source
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import checksum_source, is_url
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import place_of, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, Machine, SparkNode
@@ -42,6 +42,10 @@ CHECKSUM_FORM = ProblemKind(
     "neither a path nor the digits of a SHA-512: {length} characters",
     "write sha512:<128 hexadecimal digits>, or the path or URL of a file that contains them",
 )
+CHECKSUM_FORM_LINE = CHECKSUM_FORM.variant(
+    message="more than the digits of a SHA-512: a run would look for a file of this name",
+    advice="write only sha512: and the 128 hexadecimal digits",
+)
 
 
 def archives(model: Model) -> Iterator[Problem]:
@@ -57,8 +61,21 @@ def archives(model: Model) -> Iterator[Problem]:
                 yield machine.report(ARCHIVE_CLEAR, variable, checksum)
             elif re.match(r"(http|ftp)://", source, re.IGNORECASE):
                 yield machine.report(ARCHIVE_CLEAR_HTTP, variable, checksum)
-            elif re.fullmatch(r"[0-9A-Za-z\s]{1,300}", source) and not DIGITS.fullmatch(source):
-                yield machine.report(CHECKSUM_FORM, variable, checksum, length=len(source))
+            elif kind := refused_checksum(source):
+                yield machine.report(kind, variable, checksum, length=len(source))
+
+
+def refused_checksum(source: str) -> ProblemKind | None:
+    """Return the kind of problem of what follows `sha512:` if it is neither 128 digits nor a path or URL, else None.
+
+    A line of sha512sum, or of a file of checksums, contains the digits and the name of the archive.
+    """
+    if DIGITS.fullmatch(source) or source.startswith("/") or is_url(source):
+        return None
+    if re.fullmatch(r"[0-9A-Za-z\s]{1,300}", source):
+        return CHECKSUM_FORM
+    digits = "".join(re.findall(r"\b[0-9a-fA-F]{8,128}\b", source))
+    return CHECKSUM_FORM_LINE if len(digits) >= 128 else None
 
 
 FIREWALL_OPEN = ProblemKind(

@@ -49,7 +49,7 @@ class Machine:
         Return None for "replication" if the host has one network: by default replication_address is client_address.
         """
         value = self.inputs.get(f"{network}_address")
-        return None if network == "replication" and self._is_client_address(value) else value
+        return None if network == "replication" and (value == "" or self._is_client_address(value)) else value
 
     def _is_client_address(self, value: Any) -> bool:
         return str(value or "") == str(self.inputs.get("client_address") or "")
@@ -60,8 +60,9 @@ class Machine:
         return self.address("replication") or self.address("client")
 
     def network(self, network: str) -> Any:
-        """Return the value of <network>_network, the subnet of a network: "client" or "replication"."""
-        return self.inputs.get(f"{network}_network")
+        """Return the value of <network>_network, the subnet of a network: "client" or "replication"; None if empty."""
+        value = self.inputs.get(f"{network}_network")
+        return None if value == "" else value
 
     @cached_property
     def addresses(self) -> list[Any]:

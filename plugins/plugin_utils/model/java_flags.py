@@ -17,8 +17,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.unit_text import is_closed, unit_option
 
 FLAG = re.compile(r"-XX:([+-]?)(\w*)(=?)(.*)", re.DOTALL)
 RELEASE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)")
@@ -205,6 +206,13 @@ OPTION_FORM_DASH = OPTION_FORM.variant(
     message="Java reads a text without a dash as the name of the program",
     advice="begin the text with -, or put it into the entry of the option that it belongs to",
 )
+OPTION_FORM_QUOTES = OPTION_FORM.variant(
+    message="a quotation mark is not closed: systemd ignores the command, and the service does not start",
+    advice="close it, or write a backslash before it",
+)
+OPTION_FORM_QUOTES_SPARK = OPTION_FORM_QUOTES.variant(
+    message="a quotation mark is not closed: Spark rejects the options, and the job does not start"
+)
 OPTION_UNKNOWN = ProblemKind(
     "OPTION_UNKNOWN", "not an option of Java, which would not start", "correct it (java -X lists the options)"
 )
@@ -215,9 +223,24 @@ OPTION_UNKNOWN_FLAG = OPTION_UNKNOWN.variant(
 OPTION_UNKNOWN_FLAG_ELSEWHERE = OPTION_UNKNOWN_FLAG.variant(
     message="Java {releases} does not have this flag (Java {elsewhere} has it), and would not start"
 )
+
 DID_YOU_MEAN = "did you mean {near}?"
 OPTION_UNKNOWN_TYPO = OPTION_UNKNOWN_FLAG.variant(advice=DID_YOU_MEAN)
 OPTION_UNKNOWN_TYPO_ELSEWHERE = OPTION_UNKNOWN_FLAG_ELSEWHERE.variant(advice=DID_YOU_MEAN)
+
+
+def quotes(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each text of Java options in which a quotation mark is not closed.
+
+    The value is not printed, since rules on secrets cannot read such a text. Rules on drop-ins report Environment.
+    """
+    for machine in model.functional:
+        for variable, values in texts(machine).items():
+            of_spark, written = variable.startswith("spark_job_jobs["), [str(value) for value in values]
+            if not variable.endswith("[Environment]"):
+                for text in written:
+                    if not is_closed(text if of_spark else unit_option(text)):
+                        yield machine.report(OPTION_FORM_QUOTES_SPARK if of_spark else OPTION_FORM_QUOTES, variable)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.unit_text import option_words
 
 LEAST = 2**26  # bytes of heap: no broker and no server starts with less
 LEAST_DIRECT = 2**24
@@ -40,35 +40,39 @@ def options(machine: Machine) -> dict[str, list[str]]:
 
     The variables are the Java options of roles, Environment= in drop-ins, and Spark's *JavaOptions of jobs.
     """
-    by_variable: dict[str, list[str]] = {}
-    for _, name in inputs("jvm"):
-        by_variable[name] = _words(machine.inputs.sequence(name))
+    by_variable = {name: _words(values) for name, values in texts(machine).items()}
+    return {name: words for name, words in by_variable.items() if words}
+
+
+def texts(machine: Machine) -> dict[str, list[Any]]:
+    """Return {variable: the texts with its Java options, as the inventory contains them} of all JVMs of a host.
+
+    The variables are those of `options`.
+    """
+    by_variable: dict[str, list[Any]] = {name: list(machine.inputs.sequence(name)) for _, name in inputs("jvm")}
     for name, sections in overrides(machine):
         service = sections.get("Service")
         value = service.get("Environment") if isinstance(service, Mapping) else None
-        texts = value if isinstance(value, (list, tuple)) else [value] if value else []
-        matches = (ENVIRONMENT.fullmatch(str(text).strip().strip("\"'")) for text in texts)
-        by_variable[f"{name}[Service][Environment]"] = _words([match.group(1) for match in matches if match])
+        values = value if isinstance(value, (list, tuple)) else [value] if value else []
+        matches = (ENVIRONMENT.fullmatch(str(text).strip().strip("\"'")) for text in values)
+        by_variable[f"{name}[Service][Environment]"] = [match.group(1) for match in matches if match]
     for entry in machine.inputs.entries("spark_job_jobs"):
         config = entry.get("config")
         spark = config.get("spark") if isinstance(config, Mapping) and entry.get("state") != "absent" else None
         for name, value in spark.items() if isinstance(spark, Mapping) else ():
             if str(name).endswith("JavaOptions"):
-                by_variable[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = _words([value])
-    return {name: words for name, words in by_variable.items() if words}
+                by_variable[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = [value]
+    return by_variable
 
 
-def _words(texts: Any) -> list[str]:
-    """Return all options in `texts` as one list; a text may contain several options."""
-    return [word for text in texts for word in _split(str(text))]
+def _words(values: Sequence[Any]) -> list[str]:
+    """Return all options in texts as one list; a text may contain several options."""
+    return [word for value in values for word in _split(str(value))]
 
 
 @lru_cache(maxsize=1024)  # most hosts have the same options
 def _split(text: str) -> Sequence[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
+    return option_words(text)
 
 
 HEAP_NOTATION = ProblemKind(

@@ -29,10 +29,14 @@ ADDRESS_MISSING = ProblemKind(
 ADDRESS_MISSING_SECOND = ADDRESS_MISSING.variant(
     message="the host has no address in the replication network{why}",
     advice="set it on the host's line in hosts.yml, for example 198.51.100.7, or, if the hosts of this datacenter have "
-    "only one network, remove their replication_network and every replication_address",
+    "only one network, {one_network}",
 )
 ADDRESS_DUPLICATE = ProblemKind("ADDRESS_DUPLICATE", "declared twice, as {places}", "set a different address in each")
 ADDRESS_INVALID = ProblemKind("ADDRESS_INVALID", "not an IPv4 address", "set an address, for example 198.51.100.7")
+ADDRESS_INVALID_EMPTY = ADDRESS_INVALID.variant(
+    message="empty, which overrides the default (client_address)",
+    advice="remove it, or, if the host has two networks, set its address in the replication network",
+)
 ADDRESS_RESERVED = ProblemKind(
     "ADDRESS_RESERVED", "the network or broadcast address of {network}", "give the host an address of its own"
 )
@@ -61,7 +65,7 @@ def _second_network(model: Model) -> Iterator[Problem]:
     """Yield a problem for each ZooKeeper server and broker without an address in a replication network that it has.
 
     A host has this network if its subnet is declared for the host, or if another ZooKeeper server or broker of its
-    datacenter has an address in it.
+    datacenter has an address in it. Also yield a problem for each empty replication_address of a host with one network.
     """
     having = [machine for machine in model.cluster if machine.address("replication") is not None]
     for machine in model.cluster:
@@ -71,7 +75,26 @@ def _second_network(model: Model) -> Iterator[Problem]:
             continue
         if declared is not None or others:
             why = f" {declared}" if declared is not None else f", but {others[0]} has"
-            yield machine.report(ADDRESS_MISSING_SECOND, variable, why=why)
+            one_network = _one_network(machine, bool(others), len(having) > len(others))
+            yield machine.report(ADDRESS_MISSING_SECOND, variable, why=why, one_network=one_network)
+        elif machine.inputs.values.get(variable, machine.name) in (None, ""):
+            yield machine.report(ADDRESS_INVALID_EMPTY, variable)
+
+
+def _one_network(machine: Machine, has_others: bool, is_elsewhere: bool) -> str:
+    """Return what removes the replication network of a host's datacenter.
+
+    `has_others` tells whether other hosts of the datacenter have an address in it, `is_elsewhere` whether hosts of
+    other datacenters have one: these need the subnet.
+    """
+    addresses = ["remove every replication_address of these hosts"] if has_others else []
+    if machine.network("replication") is None:
+        return addresses[0]
+    if not is_elsewhere:
+        return "remove replication_network" + (" and every replication_address" if has_others else "")
+    return " and ".join(
+        [*addresses, f"set `replication_network: null` in the group of datacenter {machine.datacenter}"]
+    )
 
 
 def _address(machine: Machine, network: str, value: Any) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.unit_text import is_closed, is_one_line
 
 SPAN = re.compile(
     r"infinity|((\d+(\.\d*)?|\.\d+)\s*(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?"
@@ -66,6 +67,17 @@ UNIT_VALUE = ProblemKind("UNIT_VALUE", "systemd rejects this value, and ignores 
 UNIT_VALUE_NESTED = UNIT_VALUE.variant(
     message="a mapping or a list, but a line of a unit has one text", advice="write a text, or a list of texts"
 )
+UNIT_VALUE_LINES = UNIT_VALUE.variant(
+    message="systemd would read another line of the value as a setting of its own, or the next line of the unit as a "
+    "part of the value",
+    advice="write it on one line without a backslash at its end, or as a list of texts",
+)
+UNIT_VALUE_QUOTES = UNIT_VALUE.variant(
+    message="a quotation mark is not closed, and systemd ignores the setting",
+    advice="close it, or write a backslash before it",
+)
+# Settings in which systemd reads quotation marks.
+QUOTED = re.compile(r"Exec(?!SearchPath)\w+|(Pass|Unset)?Environment|LogExtraFields|\w+Paths|TemporaryFileSystem")
 
 
 def unit_size(value: Any) -> int | None:
@@ -90,6 +102,15 @@ def rejected_values(key: str, value: Any) -> Iterator[tuple[ProblemKind, dict[st
             yield UNIT_VALUE_NESTED, {}
         elif item is not None and (text := _plain(item)) and (expected := _expected(key, text)):
             yield UNIT_VALUE, {"expected": expected}
+
+
+def unreadable_values(key: str, value: Any) -> Iterator[ProblemKind]:
+    """Yield the kind of problem of each value of the setting `key` that is no line of a unit."""
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, str) and not is_one_line(item):
+            yield UNIT_VALUE_LINES
+        elif isinstance(item, str) and QUOTED.fullmatch(key) and not is_closed(item):
+            yield UNIT_VALUE_QUOTES
 
 
 def _plain(item: Any) -> str:

@@ -108,7 +108,7 @@ def secrets(model: Model) -> Iterator[Problem]:
         for name, settings in overrides(machine):
             for place, text in _settings(settings):
                 for secret in _secrets(place, text):
-                    yield machine.report(UNIT_SECRET, f"{name}{place}", secret)
+                    yield machine.report(UNIT_SECRET, f"{name}{place}", secret or None)
 
 
 UNIT_SECTION = ProblemKind(
@@ -147,10 +147,10 @@ def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
 def _secrets(place: str, text: str) -> Iterator[str]:
     """Yield the names of the secrets in a text, as A_SECRET in "A_SECRET=x" and --token in "/x --token=y".
 
-    `place` is the setting with this text, as [Service][Environment].
+    `place` is the setting with this text, as [Service][Environment]. A credential without a name yields "".
     """
     if place.endswith("[SetCredential]"):
-        yield text.partition(":")[0]
+        yield text.partition(":")[0] if ":" in text else ""
     if ENVIRONMENT.fullmatch(text.strip().strip("\"'")):
         return  # checked with the other options of the JVM
     try:

@@ -250,8 +250,12 @@ def lists(model: Model) -> Iterator[Problem]:
 
 
 def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the name, port and path of an entry, which identify it, as text."""
-    return tuple(str(entry.get(key)) for key in ("name", "port", "path"))
+    """Return the name, port and path of an entry, which identify it, as text.
+
+    A port such as 09095 is reported where it is set; templates that copy the entry write it as a number.
+    """
+    port = whole(entry.get("port"))
+    return (str(entry.get("name")), str(entry.get("port") if port is None else port), str(entry.get("path")))
 
 
 SECRET_DEFAULT = ProblemKind(

@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes i
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import INPUT_REFUSED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.certificate_problems import certificate_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.encrypted_values import without_encrypted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_attribution import with_repeating_group
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.group_conflicts import conflicts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import (
@@ -108,8 +109,13 @@ VALUE_PROBLEMS = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
     """Return all problems of an inventory, including the problems of certificates and jobs.
 
-    Problems that only follow from another problem are left out.
+    Problems that only follow from another problem are left out. No problem contains a text that is encrypted in the
+    inventory.
     """
+    return without_encrypted(_problems(reader, model), reader)
+
+
+def _problems(reader: Reader, model: Model) -> list[Problem]:
     hosts = model.function_hosts
     raw = {host: reader.raw(host) for host in model.all_groups["all"]}
     of_all = several_inventories(raw, hosts) or missing_plugin(raw, hosts)

@@ -26,6 +26,20 @@ WHEEL_UNFIT_OLD = WHEEL_UNFIT.variant(
     message="an older version of this project built this wheel: it does not list the topics of its jobs",
     advice="rebuild it with this version: `make archives`",
 )
+WHEEL_UNFIT_JOB = WHEEL_UNFIT.variant(
+    message="the module of the job {job} (spark_jobs/src/millrace_jobs/jobs/{job}.py{line}) fails: {error}",
+    advice="correct the module, and rebuild the wheel: `make archives`",
+)
+WHEEL_UNFIT_PYSPARK = WHEEL_UNFIT_JOB.variant(
+    message="the module of the job {job} (spark_jobs/src/millrace_jobs/jobs/{job}.py{line}) imports PySpark when it is "
+    "loaded, but the control node has no PySpark",
+    advice="use `from millrace_jobs.lazy import F`, import types below TYPE_CHECKING (docs/write-a-job.md), and "
+    "rebuild the wheel: `make archives`",
+)
+WHEEL_UNFIT_PACKAGE = WHEEL_UNFIT_JOB.variant(
+    advice="correct the name, or import the package in the function that uses it, and rebuild the wheel: "
+    "`make archives`"
+)
 JOB_CONFIG = ProblemKind("JOB_CONFIG", "{reason}", "{solution}")
 JOB_CONFIG_OTHER = JOB_CONFIG.variant(advice="see spark_jobs/README.md")
 JOB_CONFIG_DATE = JOB_CONFIG.variant(
@@ -51,11 +65,17 @@ def job_problems(model: Model) -> Iterator[Problem]:
         if not wheel or not any(job.configured for job in node.jobs):
             continue
         if node.wheel is None:
-            yield node.report(WHEEL_ABSENT_URL if is_url(str(wheel)) else WHEEL_ABSENT, WHEEL, wheel)
+            if str(wheel).startswith("/") or is_url(str(wheel)):  # else reported as PATH_RELATIVE
+                yield node.report(WHEEL_ABSENT_URL if is_url(str(wheel)) else WHEEL_ABSENT, WHEEL, wheel)
             continue
         if node.answers.error:
             kind = WHEEL_UNFIT_OLD if node.answers.error.endswith("'millrace_jobs.uses'") else WHEEL_UNFIT
             yield node.report(kind, WHEEL, wheel, error=node.answers.error)
+        for name, broken in node.answers.broken.items():
+            package = (broken.missing or "").partition(".")[0]
+            kind = WHEEL_UNFIT_PYSPARK if package == "pyspark" else WHEEL_UNFIT_PACKAGE if package else WHEEL_UNFIT_JOB
+            line = f", line {broken.line}" if broken.line else ""
+            yield node.report(kind, WHEEL, wheel, job=name, line=line, error=broken.error)
         for job in node.jobs:
             for place, value in not_json(job.config):
                 kind = JOB_CONFIG_DATE if isinstance(value, date) else JOB_CONFIG_TYPE

@@ -95,7 +95,8 @@ def _explains(other: Problem, problem: Problem) -> bool:
         place, other_place = (re.sub(r"[\[\].]+", ".", item.variable).strip(".") for item in (problem, other))
         if problem.code in PRINCIPALS:  # their places have the principal or no number
             place, other_place = base(place), base(other_place)
-        return together and place == other_place and str(other.details.get("number")) == str(problem.value)
+        same_number = str(other.details.get("number")) == str(problem.value)
+        return together and same_number and _is_item(other_place, place)
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # the profile makes every listener plaintext
     if pair == ("MIN_ISR_TOO_LOW", "RACK_TOO_MANY"):
@@ -118,6 +119,16 @@ def _explains(other: Problem, problem: Problem) -> bool:
         user = problem.details.get("user_without_password")
         return bool(user) and other.variable.startswith(f"kafka_users[{user}]")
     return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
+
+
+def _is_item(item: str, place: str) -> bool:
+    """Tell whether the place `item` is `place` or an item of the list there; both have dots between their parts.
+
+    A grant is named by its verb, as kafka_users.orders.grants.consume.consume, or by its number in the list.
+    """
+    user, grants, rest = place.partition(".grants.")
+    grant = rf"\.grants\.\d+\.{re.escape(rest.rpartition('.')[2])}" if grants else ""
+    return bool(re.fullmatch(rf"{re.escape(user)}{grant}(\.\d+)?", item))
 
 
 def _inside(place: str, other: str) -> bool:
