@@ -47,9 +47,9 @@ class Cycle:
         else:
             self.cluster.take_away(self.hosts)
 
-    def statement(self, survivor: str = "") -> list[str]:
+    def statement(self) -> list[str]:
         """Return the options of failover.yml."""
-        return STATEMENT.format(survivor=survivor or self.survivor).split()
+        return STATEMENT.format(survivor=self.survivor).split()
 
     def acknowledged_after(self, writer: Writer, since: int) -> bool:
         """Tell whether the writer has got more acknowledgements."""
@@ -65,22 +65,14 @@ def min_isr(cluster: Stretched, topic: str) -> str:
 
 
 def test_what_is_refused(stretched: Stretched, topic: str) -> None:
-    """While both datacenters serve, no statement of an operator begins a failover, and nothing is changed."""
+    """While both datacenters serve, no failover begins, and nothing is changed. Statements: unit/test_failover.py."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
-    for options, words in (
-        ("-e survivor=dc3 -e confirm=dc3 -e fenced=power", "not a datacenter with brokers"),
-        ("-e survivor=dc2 -e confirm=dc1 -e fenced=power", "type dc2"),
-        ("-e survivor=dc2 -e confirm=dc2", "fenced=power"),
-        ("-e survivor=dc2 -e confirm=dc2 -e fenced=power", "no disaster"),
-    ):
-        code, text = stretched.attempt("playbooks/failover.yml", *options.split())
-        assert (code != 0, words in text, "Nothing was changed" in text) == (True, True, True), text[-2000:]
+    code, text = stretched.attempt("playbooks/failover.yml", *STATEMENT.format(survivor="dc2").split())
+    assert (code != 0, "no disaster" in text, "Nothing was changed" in text) == (True, True, True), text[-2000:]
     code, text = stretched.attempt("playbooks/failback.yml")
     assert code != 0
     assert "no failover of this inventory is recorded" in text
-    code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
-    assert (code, "verdict: no disaster" in text) == (0, True), text[-2000:]
 
 
 def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path) -> dict[str, float]:
@@ -88,10 +80,10 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
     this, run, took = Cycle(stretched, topic, lost, folder), uuid.uuid4().hex[:8], dict[str, float]()
     before = min_isr(stretched, topic)
     load_of = Writer(
-        stretched.inventory.kafka_properties, topic, folder, run=run, rate=100, limit=100_000, delivery_timeout=MOST
+        stretched.inventory.kafka_properties, topic, folder, run=run, rate=50, limit=100_000, delivery_timeout=MOST
     )
     with load_of as writer:
-        until("the load is acknowledged", lambda: writer.acked > 200, 60)
+        until("the load is acknowledged", lambda: writer.acked > 50, 60)
         this.kill(order)
         killed = time.monotonic()
         code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=0")
@@ -105,8 +97,6 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         assert min_isr(stretched, topic) == "2"
         code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{this.survivor}-kafka1")
         assert (code != 0, "FAILOVER_ACTIVE" in text) == (True, True), text[-2000:]
-        code, text = stretched.attempt("playbooks/failover.yml", *this.statement(lost))
-        assert (code != 0, "already took over" in text) == (True, True), text[-2000:]
         begun = time.monotonic()
         stretched.play("playbooks/failback.yml")
         took["failback"] = time.monotonic() - begun
