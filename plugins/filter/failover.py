@@ -6,37 +6,44 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleFilterError
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
-    datacenters,
+    HOST_LOCK,
     disaster_lines,
     hosts_of,
     other_failovers,
     plan,
     read_lock,
+    recorded,
     small_ensemble,
     statement_errors,
-    survivors,
 )
 
 
-def failover_hosts(
-    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
-) -> str:
-    """Return the hosts on which a failover works, brokers first, as a pattern for `hosts`; it may match no host.
+def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> str:
+    """Return the brokers and then the ZooKeeper servers of the survivor as a pattern for `hosts`.
 
-    They are the brokers and ZooKeeper servers of the survivor, and those of a witness unless `witness` is "lost".
+    Without `hostvars` (no play has run, because --limit excludes localhost) return all brokers and ZooKeeper servers, so
+    that a task can reject the limit.
     """
-    names = survivors(groups, hostvars, survivor, witness)
-    hosts = [host for name in names for host in hosts_of(groups, hostvars, name)]
-    return ",".join(sorted(hosts, key=lambda host: host not in groups["kafka"])) or "all:!all"
+    if not hostvars:
+        return ",".join([*groups.get("kafka", ()), *groups.get("zookeeper", ())]) or "all:!all"
+    return ",".join(hosts_of(groups, hostvars, survivor)) or "all:!all"
 
 
-def failover_lost(
-    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
-) -> list[str]:
-    """Return the datacenters that a failover to `survivor` gives up, a witness only if `witness` is "lost"."""
-    stays = survivors(groups, hostvars, survivor, witness)
-    return [name for name in datacenters(groups, hostvars) if name not in stays]
+def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover, of the control node (`text`) or of a probed host; {} without one.
+
+    Raises AnsibleFilterError if it cannot be read.
+    """
+    try:
+        return recorded(text, hosts, hostvars)
+    except ValueError as error:
+        raise AnsibleFilterError(
+            f"the record of a failover cannot be read: {error}; compare the file that the variable failover_lock names "
+            f"with {HOST_LOCK} of the hosts, and restore it. Nothing was changed."
+        ) from error
 
 
 def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,8 +92,8 @@ class FilterModule:
             "disaster_lines": disaster_lines,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
-            "failover_lost": failover_lost,
             "failover_plan": plan,
+            "failover_record": failover_record,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,
             "servers_in_mode": servers_in_mode,

@@ -114,7 +114,7 @@ answering:
   returned: success
   sample: [dc2-kafka1]
 silent:
-  description: Datacenters in which no ZooKeeper server and no broker answers.
+  description: Datacenters in which no host of a ZooKeeper server or broker answers or refuses a connection.
   type: list
   elements: str
   returned: success
@@ -152,18 +152,20 @@ def look(options: Mapping[str, Any]) -> Seen:
     servers, brokers = options["servers"], options["brokers"]
     with ThreadPoolExecutor(len(servers) + 2) as pool:
         written = pool.submit(probe, options["admin"], options["probe_timeout"])
-        reached = pool.submit(reach, brokers.values())
+        places = {**brokers, **{name: {**one, "port": options["port"]} for name, one in servers.items()}}
+        reached = pool.submit(reach, places.values())
         asked = {
             name: pool.submit(state, {name: one["address"]}, options["port"], options["tls"])
             for name, one in servers.items()
         }
         modes = {name: future.result()[name] for name, future in asked.items()}
-        ports = reached.result()
+        ports = {name: reached.result()[f"{one['address']}:{one['port']}"] for name, one in places.items()}
     return Seen(
         {name: Server(one["datacenter"], modes[name], bool(one.get("votes", True))) for name, one in servers.items()},
         {name: one["datacenter"] for name, one in brokers.items()},
-        [name for name, one in brokers.items() if ports[f"{one['address']}:{one['port']}"] == "open"],
+        [name for name in brokers if ports[name] == "open"],
         written.result(),
+        [name for name, port in ports.items() if port == "refused"],
     )
 
 

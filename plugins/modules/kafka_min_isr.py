@@ -37,11 +37,10 @@ options:
     description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
-  to: {type: int, required: true, description: The highest value that remains while it is lowered.}
+  to: {type: int, default: 1, description: The highest value that remains while it is lowered.}
   restore:
     description: >-
-      RV(saved) of an earlier call, to restore the values. Values that were changed since then, to another value than
-      O(to), are kept.
+      RV(saved) of an earlier call, to restore the values. Topics that have a higher value now keep it.
     type: dict
   saved:
     description: >-
@@ -69,7 +68,6 @@ EXAMPLES = """
 - name: Restore min.insync.replicas
   millrace.kafka.kafka_min_isr:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
-    to: 2
     restore: "{{ lowered.saved }}"
   delegate_to: localhost
   run_once: true
@@ -122,7 +120,7 @@ def main() -> None:
     module = KafkaModule(
         argument_spec={
             **OPTIONS,
-            "to": {"type": "int", "required": True},
+            "to": {"type": "int", "default": 1},
             "restore": {"type": "dict"},
             "saved": {"type": "dict"},
         },
@@ -138,7 +136,7 @@ def main() -> None:
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         there = read(admin, metadata)
         if restored is not None:
-            default, values = restoring(restored, there, options["to"])
+            default, values = restoring(restored, there)
             needed = (there.default or None) != default
             saved = restored
         else:

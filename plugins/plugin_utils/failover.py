@@ -15,18 +15,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 HOST_LOCK = "/etc/millrace/failover.json"
 VARIABLE = "failover_lock"
-LAYOUTS = ("stretch2", "stretch2_5")
+LAYOUTS = ("stretch2",)
 FENCES = ("power", "network")
 
 FAILOVER_ACTIVE = ProblemKind(
     "FAILOVER_ACTIVE",
-    "{survivor} took over from {lost} on {started}; this run could start {lost} beside it, or undo the failover",
-    "run playbooks/failback.yml when {lost} has returned. If it never returns, remove its hosts from the inventory",
+    "{survivor} took over from {lost} on {started}: this run could start {lost} beside it, or undo the failover",
+    "run playbooks/failback.yml when {lost} has returned (docs/disaster.md)",
 )
 FAILOVER_UNREADABLE = ProblemKind(
     "FAILOVER_UNREADABLE",
     "the record of a failover cannot be read, so it is unknown which datacenter took over",
-    "compare the file with {other}, and restore it; delete it only if no failover is under way",
+    "compare the file with {other}, and restore it. Delete it only if no failover is under way",
 )
 
 ENSEMBLE_KEY = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]")
@@ -63,8 +63,8 @@ def statement_errors(
     layouts = {str(hostvars[host].get("layout", "single")) for host in groups.get("kafka", ())}
     if not layouts <= set(LAYOUTS):
         errors.append(
-            f"layout = {', '.join(sorted(layouts))}: a failover is for stretch2 and stretch2_5. In stretch3 the others "
-            "continue without one; a single datacenter has no other"
+            f"layout = {', '.join(sorted(layouts))}: a failover is for stretch2. In stretch2_5, ZooKeeper continues: "
+            "lower min.insync.replicas (docs/layouts.md#stretch2_5). In stretch3, everything continues"
         )
     if str(survivor) not in brokers:
         errors.append(f"survivor = {survivor!r}: not a datacenter with brokers; set one of {names}")
@@ -138,22 +138,6 @@ def plan(
     }
 
 
-def survivors(
-    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, witness: str = ""
-) -> list[str]:
-    """Return the datacenters that stay: `survivor`, and those without brokers (witnesses) unless `witness` is lost.
-
-    Return [] if `survivor` is no datacenter with brokers.
-    """
-    found = datacenters(groups, hostvars) if hostvars else {}
-    with_brokers = (
-        {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())} if hostvars else set()
-    )
-    if survivor not in with_brokers:
-        return []
-    return [name for name in found if name == survivor or (name not in with_brokers and witness != "lost")]
-
-
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
     """Return the brokers and then the ZooKeeper servers of a datacenter; [] if there is no such datacenter.
 
@@ -212,6 +196,20 @@ def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover: that of the control node, `text`, or else that of one of the probed hosts.
+
+    Return {} if there is none. So another control node continues with the saved values of the first one.
+    """
+    if text.strip():
+        return read_lock(text)
+    for host in hosts:
+        found = str((hostvars[host].get("preflight_probe") or {}).get("probe", {}).get("failover") or "")
+        if found.strip():
+            return read_lock(found)
+    return {}
+
+
 def small_ensemble(text: str, ids: Sequence[Any]) -> str:
     """Return a zoo.cfg in which only the servers with these ids form the ensemble, each with one vote.
 
@@ -234,8 +232,11 @@ def read_lock(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     lock = json.loads(text)
-    if not isinstance(lock, dict) or not isinstance(lock.get("survivor"), str) or not lock.get("lost"):
-        raise ValueError("no survivor or no lost datacenter")
+    lost = lock.get("lost") if isinstance(lock, dict) else None
+    if not isinstance(lost, list) or not lost or not all(isinstance(name, str) for name in lost):
+        raise ValueError("it names no lost datacenter")
+    if not isinstance(lock.get("survivor"), str):
+        raise ValueError("it names no survivor")
     return lock
 
 

@@ -293,7 +293,9 @@ def test_values_that_are_right(tmp_path: Path) -> None:
         "ansible_doas_pass ansible_ksu_pass ansible_sesu_pass ansible_sesu_user ansible_incus_executable "
         "ansible_lxc_executable ansible_oc_extra_args ansible_kubectl_password ansible_netconf_password"
     )
-    variables["all"] = {**dict.fromkeys(names.split(), "x"), "ansible_user": "ops@example.org"}
+    secret = "{{ vault.pki_passphrase }}"
+    values = {name: secret if name.endswith(("_pass", "_password")) else "x" for name in names.split()}
+    variables["all"] = {**values, "ansible_user": "ops@example.org"}
     variables["kafka"]["kafka_archive_checksum"] = f"SHA512: {'a' * 128}"
     assert said(variables, tmp_path) == []
 

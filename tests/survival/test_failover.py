@@ -18,6 +18,7 @@ from faults.ledger import load
 from faults.reader import read_all
 from faults.writer import Writer
 
+from .failures import cut_off
 from .stretched import Stretched
 
 LAYOUT = "lab_stretch2"
@@ -85,6 +86,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
     with load_of as writer:
         until("the load is acknowledged", lambda: writer.acked > 50, 60)
         this.kill(order)
+        mend = cut_off(stretched, this.hosts)  # a host that refuses connections is not lost
         killed = time.monotonic()
         code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=0")
         assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
@@ -97,6 +99,9 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         assert min_isr(stretched, topic) == "2"
         code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{this.survivor}-kafka1")
         assert (code != 0, "FAILOVER_ACTIVE" in text) == (True, True), text[-2000:]
+        code, text = stretched.attempt("playbooks/failback.yml")
+        assert (code != 0, "too few can be reached: none" in text) == (True, True), text[-2000:]
+        mend()
         begun = time.monotonic()
         stretched.play("playbooks/failback.yml")
         took["failback"] = time.monotonic() - begun

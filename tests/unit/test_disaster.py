@@ -12,9 +12,9 @@ ALL_UP = {"1": "leader", **dict.fromkeys("23456", "follower")}
 NO_ANSWER = "no answer in time"
 
 
-def seen(modes: dict[str, str], answering: str = "k1 k2 k3 k4", probe: str = "") -> Seen:
+def seen(modes: dict[str, str], answering: str = "k1 k2 k3 k4", probe: str = "", refusing: str = "") -> Seen:
     servers = {name: Server("dc1" if name in DC1 else "dc2", mode) for name, mode in modes.items()}
-    return Seen(servers, BROKERS, answering.split(), probe)
+    return Seen(servers, BROKERS, answering.split(), probe, refusing.split())
 
 
 def stretched(*modes: str) -> dict[str, str]:
@@ -49,6 +49,24 @@ def stretched(*modes: str) -> dict[str, str]:
             "failover possible",
             seen({**SILENT, "4": "down", "5": NOT_SERVING, "6": NOT_SERVING}, "k3 k4", NO_ANSWER),
             id="two of three servers are left",
+        ),
+        pytest.param(
+            "heals by itself",
+            seen({**SILENT, **dict.fromkeys(DC2, NOT_SERVING)}, "k3 k4", NO_ANSWER, refusing="k1 2"),
+            id="hosts of dc1 refuse connections",
+        ),
+        pytest.param(
+            "heals by itself",
+            seen({**SILENT, **dict.fromkeys(DC2, "follower")}, "k3 k4", NO_ANSWER),
+            id="the leader does not answer here",
+        ),
+        pytest.param(
+            "heals by itself", seen({**SILENT, **dict.fromkeys(DC2, NOT_SERVING)}, "k3 k4"), id="writes succeed"
+        ),
+        pytest.param(
+            "unknown",
+            seen({**SILENT, **dict.fromkeys(DC2, NOT_SERVING)}, "", NO_ANSWER),
+            id="no broker of dc2 answers",
         ),
         pytest.param(
             "unknown",

@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     lock_problem,
     plan,
+    recorded,
     small_ensemble,
     statement_errors,
 )
@@ -104,8 +105,9 @@ def test_statement(said: tuple[str, str, str], lock: dict[str, Any], words: list
     assert all(word in error for word, error in zip(words, errors, strict=True))
 
 
-def test_a_layout_that_needs_no_failover_is_refused() -> None:
-    assert "stretch3" in statement_errors(GROUPS, site(layout="stretch3"), "dc2", "power", "dc2", {})[0]
+@pytest.mark.parametrize("layout", ["single", "stretch2_5", "stretch3"])
+def test_a_layout_that_needs_no_failover_is_refused(layout: str) -> None:
+    assert f"layout = {layout}" in statement_errors(GROUPS, site(layout=layout), "dc2", "power", "dc2", {})[0]
 
 
 def test_the_small_ensemble_keeps_only_its_own_servers() -> None:
@@ -157,14 +159,34 @@ def test_only_higher_values_are_lowered() -> None:
     assert lowered(THERE, 2) == Values("2", {"orders": "2", "__transaction_state": "2"})
 
 
-def test_values_are_restored_unless_somebody_changed_or_deleted_them() -> None:
+def test_values_are_restored_unless_the_topic_was_deleted() -> None:
     saved = of_dict(Values("", {"orders": "3", "gone": "3", "audit": "4"}).as_dict())
     now = Values("2", {"orders": "2", "audit": "1", "__transaction_state": "2"})
-    assert restoring(saved, now, 2) == (None, {"orders": "3"})
+    assert restoring(saved, now) == (None, {"orders": "3", "audit": "4"})
+
+
+def test_values_that_were_lowered_twice_are_restored() -> None:
+    assert restoring(Values("", {"orders": "3"}), Values("1", {"orders": "1"})) == (None, {"orders": "3"})
+
+
+def test_a_higher_value_is_kept() -> None:
+    assert restoring(Values("", {"orders": "3"}), Values("2", {"orders": "4"})) == (None, {})
+
+
+def test_a_lower_default_is_not_raised() -> None:
+    assert lowered(Values("1", {}), 2) == Values("1", {})
+    assert lowered(Values("3", {}), 2) == Values("2", {})
+
+
+def test_another_control_node_continues_with_the_record_of_a_host() -> None:
+    probed = {"dc2-zk1": {}, "dc2-zk2": {"preflight_probe": {"probe": {"failover": json.dumps(LOCK)}}}}
+    assert recorded("", probed, probed) == LOCK
+    assert recorded("", ["dc2-zk1"], probed) == {}
+    assert recorded(json.dumps({**LOCK, "name": "own"}), probed, probed)["name"] == "own"
 
 
 def test_a_default_from_before_is_restored() -> None:
-    assert restoring(Values("4", {}), Values("2", {}), 2) == ("4", {})
+    assert restoring(Values("4", {}), Values("2", {})) == ("4", {})
 
 
 @pytest.mark.parametrize("saved", [{}, {"default": 3, "topics": {}}, {"default": "", "topics": []}])

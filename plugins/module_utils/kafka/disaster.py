@@ -39,15 +39,17 @@ class Seen:
     """The brokers whose listener accepts connections."""
     probe: str
     """Why the probe write (acks=all) failed, '' if it was acknowledged."""
+    refusing: Collection[str] = ()
+    """Servers and brokers whose host refuses connections: the host runs, and only its service does not."""
 
     def datacenters(self) -> list[str]:
         """Return the names of all datacenters, sorted."""
         return sorted({server.datacenter for server in self.servers.values()} | set(self.brokers.values()))
 
     def silent(self) -> list[str]:
-        """Return the datacenters in which no ZooKeeper server and no broker answers."""
-        alive = {one.datacenter for one in self.servers.values() if one.mode != DOWN}
-        alive |= {self.brokers[name] for name in self.answering}
+        """Return the datacenters in which no host of a ZooKeeper server or broker answers or refuses a connection."""
+        alive = {one.datacenter for name, one in self.servers.items() if one.mode != DOWN or name in self.refusing}
+        alive |= {self.brokers[name] for name in self.brokers if name in {*self.answering, *self.refusing}}
         return [name for name in self.datacenters() if name not in alive]
 
     def in_mode(self, *modes: str) -> list[str]:
@@ -89,12 +91,23 @@ def decide(seen: Seen) -> Decision:
         )
     if leaders:
         return _with_quorum(seen, leaders, silent)
+    followers = seen.in_mode(*SERVES)
+    if followers or not seen.probe:
+        followed = (
+            f"{', '.join(followers)} follows a leader that does not answer here" if followers else "no server leads"
+        )
+        return Decision(
+            HEALS,
+            f"{followed}, and a write with acks=all {'failed' if seen.probe else 'succeeded'}: a datacenter is cut off "
+            "from this host, or an election is under way",
+            "wait at least 60 s, and ask from a host of each datacenter; a failover now could stop a working cluster",
+        )
     if not silent:
         return Decision(
             HEALS,
-            "no ZooKeeper server serves, but servers or brokers of every datacenter answer here: the datacenters are "
-            "cut off from each other, or an election is under way",
-            "repair the network between the datacenters, start servers that are down, and wait at least 60 s; a "
+            "no ZooKeeper server serves, but hosts of every datacenter answer here: the datacenters are cut off from "
+            "each other, services are down, or an election is under way",
+            "repair the network between the datacenters, start the services that are down, and wait at least 60 s; a "
             "failover now could lose records",
         )
     return _without_quorum(seen, silent)
@@ -141,14 +154,15 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
 def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
     """Return the verdict if no ZooKeeper server leads, and no host of the datacenters in `silent` answers."""
     left = [name for name in seen.datacenters() if name not in silent]
-    survivors = [name for name in left if quorum_of(seen, [name]) and name in seen.brokers.values()]
+    with_brokers = {seen.brokers[name] for name in seen.answering}
+    survivors = [name for name in left if quorum_of(seen, [name]) and name in with_brokers]
     if len(survivors) != 1:
         down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
         return Decision(
             UNKNOWN,
-            f"no host of {', '.join(silent)} answers, and {', '.join(left)} has not enough ZooKeeper servers for a "
-            "quorum of its own",
-            f"start {', '.join(down)}, then run this again" if down else "see docs/disaster.md",
+            f"no host of {', '.join(silent)} answers, and {', '.join(left)} has too few ZooKeeper servers for a quorum "
+            "of its own, or no broker that answers",
+            f"start {', '.join(down)}, then run this again" if down else "start brokers there, then run this again",
         )
     return Decision(
         POSSIBLE,

@@ -33,16 +33,17 @@ def of_dict(saved: Mapping[str, Any]) -> Values:
 def lowered(there: Values, to: int) -> Values:
     """Return the values to write so that no partition requires more than `to` in-sync replicas.
 
-    The default is always written, because the files of the brokers may contain a higher value. Topics whose own value
-    is at most `to` are left out.
+    The default is written unless a dynamic one is at most `to`, because the files of the brokers may contain a higher
+    value. Topics whose own value is at most `to` are left out.
     """
-    return Values(str(to), {name: str(to) for name, value in there.topics.items() if int(value) > to})
+    default = there.default if there.default and int(there.default) <= to else str(to)
+    return Values(default, {name: str(to) for name, value in there.topics.items() if int(value) > to})
 
 
-def restoring(saved: Values, there: Values, to: int) -> tuple[str | None, dict[str, str]]:
+def restoring(saved: Values, there: Values) -> tuple[str | None, dict[str, str]]:
     """Return (the default to write, None to remove it; {topic: value to write}) that restores the `saved` values.
 
-    Topics that were deleted are left out, and so are topics whose value is no longer `to`: somebody set it since.
+    Topics that were deleted are left out, and so are topics that have the saved value or a higher one.
     """
-    topics = {name: value for name, value in saved.topics.items() if there.topics.get(name) == str(to)}
-    return saved.default or None, {name: value for name, value in topics.items() if value != str(to)}
+    lower = {name for name, value in there.topics.items() if int(value) < int(saved.topics.get(name, "0"))}
+    return saved.default or None, {name: value for name, value in saved.topics.items() if name in lower}

@@ -52,7 +52,7 @@ def plaintext_secrets(reader: Reader, model: Model) -> Iterator[Problem]:
     """
     for host, values in model.hosts.items():
         raw, production = reader.raw(host), values.get("site_environment") != "lab"
-        others = (name for name in raw if name not in values and OF_CONNECTION.fullmatch(name))
+        others = (name for name in raw if name not in values and OF_CONNECTION.fullmatch(str(name)))
         for name in (*values, *others):
             places = [
                 place
