@@ -24,8 +24,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
 def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> str:
     """Return the brokers and then the ZooKeeper servers of the survivor as a pattern for `hosts`.
 
-    Without `hostvars` (no play has run, because --limit excludes localhost) return all brokers and ZooKeeper servers, so
-    that a task can reject the limit.
+    Without `hostvars` (no play has run, because --limit excludes localhost) return all brokers and ZooKeeper servers,
+    so that a task can reject the limit.
     """
     if not hostvars:
         return ",".join([*groups.get("kafka", ()), *groups.get("zookeeper", ())]) or "all:!all"

@@ -231,7 +231,7 @@ def read_lock(text: str) -> dict[str, Any]:
     """
     if not text.strip():
         return {}
-    lock = json.loads(text)
+    lock: dict[str, Any] = json.loads(text)
     lost = lock.get("lost") if isinstance(lock, dict) else None
     if not isinstance(lost, list) or not lost or not all(isinstance(name, str) for name in lost):
         raise ValueError("it names no lost datacenter")

@@ -25,7 +25,7 @@ LAYOUT = "lab_stretch2"
 OTHER = {"dc1": "dc2", "dc2": "dc1"}
 KILLS = ("at once", "ZooKeeper first", "brokers first")
 STATEMENT = "-e survivor={survivor} -e confirm={survivor} -e fenced=power"
-MOST = 900
+MOST = 300
 """Seconds that a producer waits for an acknowledgement."""
 
 
@@ -51,10 +51,6 @@ class Cycle:
     def statement(self) -> list[str]:
         """Return the options of failover.yml."""
         return STATEMENT.format(survivor=self.survivor).split()
-
-    def acknowledged_after(self, writer: Writer, since: int) -> bool:
-        """Tell whether the writer has got more acknowledgements."""
-        return writer.acked > since
 
 
 def min_isr(cluster: Stretched, topic: str) -> str:
@@ -94,7 +90,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         stretched.play("playbooks/failover.yml", *this.statement())
         took["failover"] = time.monotonic() - begun
         acked = writer.acked
-        until("the load is acknowledged again", lambda: this.acknowledged_after(writer, acked + 20), 60)
+        until("the load is acknowledged again", lambda: writer.acked > acked + 20, 60)
         took["killed to acknowledged"] = time.monotonic() - killed
         assert min_isr(stretched, topic) == "2"
         code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{this.survivor}-kafka1")
@@ -106,7 +102,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         stretched.play("playbooks/failback.yml")
         took["failback"] = time.monotonic() - begun
         acked = writer.acked
-        until("the load is acknowledged after the failback", lambda: this.acknowledged_after(writer, acked + 20), 60)
+        until("the load is acknowledged after the failback", lambda: writer.acked > acked + 20, 60)
     stretched.whole()
     assert min_isr(stretched, topic) == before
     report = load(folder).compare(read_all(stretched.inventory.kafka_properties, topic))
@@ -115,7 +111,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
 
 
 def test_failover_and_failback(stretched: Stretched, topic: str, chance: random.Random, tmp_path: Path) -> None:
-    """One datacenter is lost and returns; a run of site.yml after it changes nothing."""
+    """One datacenter is lost and returns."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
     lost = chance.choice(sorted(OTHER))
