@@ -84,7 +84,8 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         this.kill(order)
         mend = cut_off(stretched, this.hosts)  # a host that refuses connections is not lost
         killed = time.monotonic()
-        code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=0")
+        # Servers follow a dead leader for up to 10 s.
+        code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=15")
         assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
         begun = time.monotonic()
         stretched.play("playbooks/failover.yml", *this.statement())
