@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import order
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     HOST_LOCK,
     disaster_lines,
@@ -63,8 +64,8 @@ def returning_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
 def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], modes: str = "") -> str:
     """Return the ZooKeeper servers and brokers that survived, as a pattern for `hosts`.
 
-    With `modes`, the name of a variable with a result of zookeeper_ensemble, return the ZooKeeper servers only, the
-    leader last.
+    With `modes`, the name of a variable with a result of zookeeper_ensemble, return the ZooKeeper servers only: first
+    those that do not serve, the leader last.
     """
     lock = lock_of(groups, hostvars)
     if not lock:
@@ -74,7 +75,7 @@ def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
     if modes:
         seen: Mapping[str, str] = next((hostvars[host][modes]["modes"] for host in lost if modes in hostvars[host]), {})
         hosts = [host for host in hosts if host in groups["zookeeper"]]
-        hosts.sort(key=lambda host: seen.get(host) == "leader")
+        hosts = order(seen, hosts)
     return ",".join(hosts) or "all:!all"
 
 

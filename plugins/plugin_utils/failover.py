@@ -199,15 +199,15 @@ def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
 def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of the failover: that of the control node, `text`, or else that of one of the probed hosts.
 
-    Return {} if there is none. So another control node continues with the saved values of the first one.
+    Return {} if there is none. So another control node continues with the saved values of the first one. A host that
+    could not be reached in the middle has a record without them, which is used only if no host has a better one.
     """
     if text.strip():
         return read_lock(text)
-    for host in hosts:
-        found = str((hostvars[host].get("preflight_probe") or {}).get("probe", {}).get("failover") or "")
-        if found.strip():
-            return read_lock(found)
-    return {}
+    results = [hostvars[host].get("preflight_probe") or {} for host in hosts]
+    texts = [str(result.get("probe", {}).get("failover") or "") for result in results]
+    found = [read_lock(one) for one in texts if one.strip()]
+    return next((lock for lock in found if "min_isr" in lock), found[0] if found else {})
 
 
 def small_ensemble(text: str, ids: Sequence[Any]) -> str:

@@ -91,14 +91,15 @@ def test_only_the_datacenter_that_answers_can_take_over() -> None:
     assert "survivor=dc1" in decide(look).advice
 
 
-def test_a_witness_keeps_the_quorum_and_only_writes_stop() -> None:
+def test_an_ensemble_that_serves_needs_no_failover() -> None:
+    """A leader has a quorum in most groups: dc1 lives, and only this host cannot reach it. Or there is a witness."""
     servers = {
         **{name: Server("dc1", "down") for name in DC1},
         **{name: Server("dc2", "follower") for name in DC2},
         "7": Server("dc3", "leader"),
     }
     decision = decide(Seen(servers, BROKERS, ["k3", "k4"], "not enough replicas"))
-    assert (decision.verdict, list(decision.survivors)) == ("failover possible", ["dc2"])
+    assert (decision.verdict, list(decision.survivors)) == ("heals by itself", [])
 
 
 def test_after_a_failover_the_survivor_is_only_degraded() -> None:

@@ -142,6 +142,8 @@ def test_the_leader_of_the_survivor_is_restarted_last(tmp_path: Path) -> None:
     hostvars = site(str(lock))
     hostvars["dc1-zk1"]["seen"] = {"modes": {"dc2-zk1": "leader", "dc2-zk2": "follower", "dc2-zk3": "follower"}}
     assert surviving_hosts(GROUPS, hostvars, "seen") == "dc2-zk2,dc2-zk3,dc2-zk1"
+    hostvars["dc1-zk1"]["seen"] = {"modes": {"dc2-zk1": "follower", "dc2-zk2": "down", "dc2-zk3": "leader"}}
+    assert surviving_hosts(GROUPS, hostvars, "seen") == "dc2-zk2,dc2-zk1,dc2-zk3"
     assert returning_hosts(GROUPS, hostvars) == "dc1-kafka1,dc1-kafka2,dc1-zk1,dc1-zk2,dc1-zk3"
 
 
@@ -179,9 +181,12 @@ def test_a_lower_default_is_not_raised() -> None:
 
 
 def test_another_control_node_continues_with_the_record_of_a_host() -> None:
-    probed = {"dc2-zk1": {}, "dc2-zk2": {"preflight_probe": {"probe": {"failover": json.dumps(LOCK)}}}}
+    probed: dict[str, Any] = {"dc2-zk1": {}, "dc2-zk2": {"preflight_probe": {"probe": {"failover": json.dumps(LOCK)}}}}
     assert recorded("", probed, probed) == LOCK
     assert recorded("", ["dc2-zk1"], probed) == {}
+    later = {**LOCK, "min_isr": {"default": "", "topics": {}}}
+    probed["dc2-zk3"] = {"preflight_probe": {"probe": {"failover": json.dumps(later)}}}
+    assert recorded("", probed, probed) == later
     assert recorded(json.dumps({**LOCK, "name": "own"}), probed, probed)["name"] == "own"
 
 

@@ -135,19 +135,14 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
             f"a write with acks=all succeeded, but {', '.join(down)} do not answer",
             "no failover is needed: start them, or replace them (docs/runbooks)",
         )
-    survivors = [name for name in serving if name in seen.brokers.values()]
-    lost = [name for name in silent if name in seen.brokers.values()]
-    if lost and len(survivors) == 1:
-        return Decision(
-            POSSIBLE,
-            f"ZooKeeper serves, no host of {', '.join(lost)} answers, and writes fail ({seen.probe})",
-            f"if {', '.join(lost)} is lost: {_command(survivors)}. It lowers min.insync.replicas",
-            survivors,
-        )
+    where = f"no host of {', '.join(silent)} answers here, but " if silent else ""
     return Decision(
         HEALS,
-        f"ZooKeeper serves in {', '.join(serving)}, but a write with acks=all failed ({seen.probe})",
-        f"start {', '.join(down)}" if down else "wait 60 s, then read docs/runbooks/under-replicated.md",
+        f"{where}ZooKeeper serves in {', '.join(serving)}, and a write with acks=all failed ({seen.probe}): a leader "
+        "has servers in a majority of the quorum groups",
+        f"wait 60 s, repair the network of the host that asks, or start {', '.join(down)}"
+        if down
+        else "wait 60 s, then read docs/runbooks/under-replicated.md",
     )
 
 
