@@ -79,7 +79,8 @@ def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) ->
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
     """Set the offsets of groups without members; return {group whose offsets were not set: reason}.
 
-    `wanted` is {group: {(topic, partition): offset}}.
+    `wanted` is {group: {(topic, partition): offset}}. A request that was answered may still contain an error for each
+    partition, as when the replicas of the group's offsets are out of sync.
     """
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
@@ -90,4 +91,9 @@ def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str,
             [ConsumerGroupTopicPartitions(name, places)], request_timeout=admin.patience
         )
         futures.append((name, asked[name]))
-    return failures(futures, admin.patience)
+    failed = failures(futures, admin.patience)
+    for name, future in futures:
+        partitions = [] if name in failed else answer(future, admin.patience).topic_partitions
+        if errors := {f"{one.error.str()} ({one.error.name()})" for one in partitions if one.error}:
+            failed[name] = "; ".join(sorted(errors))
+    return failed
