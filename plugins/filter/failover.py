@@ -79,6 +79,22 @@ def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
     return ",".join(hosts) or "all:!all"
 
 
+def listeners_without(
+    listeners: Mapping[str, Mapping[str, Any]], addresses: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return {listener: client properties} without the bootstrap servers at these addresses.
+
+    A client tries bootstrap servers in a random order, and waits for each that does not answer. If no server remains,
+    the properties stay as they are.
+    """
+    found = {}
+    for name, properties in listeners.items():
+        servers = [server.strip() for server in str(properties.get("bootstrap.servers", "")).split(",")]
+        left = [server for server in servers if server.rpartition(":")[0].strip("[]") not in addresses]
+        found[name] = {**properties, "bootstrap.servers": ",".join(left or servers)}
+    return found
+
+
 def servers_in_mode(modes: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
     """Return the servers whose mode, in {server: mode}, is one of `wanted`."""
     return [name for name, mode in modes.items() if mode in wanted]
@@ -95,6 +111,7 @@ class FilterModule:
             "failover_hosts": failover_hosts,
             "failover_plan": plan,
             "failover_record": failover_record,
+            "listeners_without": listeners_without,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,
             "servers_in_mode": servers_in_mode,

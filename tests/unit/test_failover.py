@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.filter.failover import returning_hosts, surviving_hosts
+from ansible_collections.millrace.kafka.plugins.filter.failover import (
+    listeners_without,
+    returning_hosts,
+    surviving_hosts,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import Values, lowered, of_dict, restoring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     lock_problem,
@@ -152,6 +156,15 @@ def test_without_a_record_no_host_is_meant(tmp_path: Path) -> None:
     assert surviving_hosts(GROUPS, hostvars) == "all:!all"
     assert returning_hosts(GROUPS, hostvars) == "all:!all"
     assert surviving_hosts(GROUPS, {}) == "all:!all"
+
+
+def test_lost_bootstrap_servers_are_not_asked() -> None:
+    listeners = {
+        "R": {"bootstrap.servers": "198.18.52.21:9093, 198.18.52.23:9093,[fd00::1]:9093", "security.protocol": "SSL"}
+    }
+    found = listeners_without(listeners, ["198.18.52.21", "fd00::1"])
+    assert found == {"R": {"bootstrap.servers": "198.18.52.23:9093", "security.protocol": "SSL"}}
+    assert listeners_without({"R": {"bootstrap.servers": "a:1"}}, ["a"]) == {"R": {"bootstrap.servers": "a:1"}}
 
 
 THERE = Values("", {"orders": "3", "audit": "1", "__transaction_state": "3"})
