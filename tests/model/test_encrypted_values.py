@@ -1,4 +1,4 @@
-"""What is encrypted in an inventory stands in no problem, whatever rule reports it."""
+"""No problem prints a text that is encrypted in the inventory, whatever rule reports the problem."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ONE = "if the hosts of this datacenter have only one network, "
 
 
 def lines(folder: Path, inventory: str, variables: dict[str, Any], without: str = "") -> list[str]:
-    """Return what is said of an inventory whose hosts with names that match `without` have no replication_address."""
+    """Return the report on an inventory in which hosts whose names match `without` have no replication_address."""
     site = spoil(folder / "inventory", replace(LAB, inventory=inventory, variables=variables))
     file = site / "hosts.yml"
     if without:
