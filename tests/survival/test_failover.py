@@ -19,6 +19,7 @@ from faults.reader import read_all
 from faults.writer import Writer
 
 from .failures import cut_off
+from .quorum import modes_of
 from .stretched import Stretched
 
 LAYOUT = "lab_stretch2"
@@ -29,28 +30,29 @@ MOST = 300
 """Seconds that a producer waits for an acknowledgement."""
 
 
-class Cycle:
-    """One failover and failback of a running cluster under load."""
+def kill(cluster: Stretched, hosts: list[str], order: str) -> None:
+    """Kill the servers of these hosts with signal 9, in this order; they stay down.
 
-    def __init__(self, cluster: Stretched, topic: str, lost: str, folder: Path) -> None:
-        """`lost` is the datacenter that will be killed; the ledger is kept in `folder`."""
-        self.cluster, self.topic, self.lost, self.folder = cluster, topic, lost, folder
-        self.survivor = OTHER[lost]
-        self.hosts = [host for group in UNITS for host in cluster.inventory.hosts(group) if host.startswith(f"{lost}-")]
-
-    def kill(self, order: str) -> None:
-        """Kill all servers of the datacenter with signal 9, in this order; they stay down."""
-        first = {"ZooKeeper first": "zk", "brokers first": "kafka"}.get(order, "")
-        if first:
-            self.cluster.take_away([host for host in self.hosts if first in host])
-            time.sleep(2)
-            self.cluster.take_away([host for host in self.hosts if first not in host])
-        else:
-            self.cluster.take_away(self.hosts)
-
-    def statement(self) -> list[str]:
-        """Return the options of failover.yml."""
-        return STATEMENT.format(survivor=self.survivor).split()
+    The second kind is killed once the survivors have noticed that the first kind is gone.
+    """
+    zookeeper = [host for host in hosts if host in cluster.inventory.hosts("zookeeper")]
+    brokers = [host for host in hosts if host not in zookeeper]
+    left = [host for host in cluster.inventory.hosts("zookeeper") if host not in hosts]
+    if order == "ZooKeeper first":
+        cluster.take_away(zookeeper)
+        until("no server serves", lambda: not any(modes_of(cluster.inventory, left)), 60)
+        cluster.take_away(brokers)
+    elif order == "brokers first":
+        gone = {cluster.inventory.broker_id(host) for host in brokers}
+        cluster.take_away(brokers)
+        until(
+            "no killed broker is registered",
+            lambda: not gone & {*cluster.lab.admin.list_topics(timeout=20).brokers},
+            60,
+        )
+        cluster.take_away(zookeeper)
+    else:
+        cluster.take_away(hosts)
 
 
 def min_isr(cluster: Stretched, topic: str) -> str:
@@ -75,27 +77,28 @@ def test_what_is_refused(stretched: Stretched, topic: str) -> None:
 
 def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path) -> dict[str, float]:
     """Kill a datacenter under load, fail over and back; return how many seconds each part took. Nothing may be lost."""
-    this, run, took = Cycle(stretched, topic, lost, folder), uuid.uuid4().hex[:8], dict[str, float]()
+    survivor, run, took = OTHER[lost], uuid.uuid4().hex[:8], dict[str, float]()
+    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith(f"{lost}-")]
     before = min_isr(stretched, topic)
     load_of = Writer(
         stretched.inventory.kafka_properties, topic, folder, run=run, rate=50, limit=100_000, delivery_timeout=MOST
     )
     with load_of as writer:
         until("the load is acknowledged", lambda: writer.acked > 50, 60)
-        this.kill(order)
-        mend = cut_off(stretched, this.hosts)  # a host that refuses connections is not lost
+        kill(stretched, hosts, order)
+        mend = cut_off(stretched, hosts)  # a host that refuses connections is not lost
         killed = time.monotonic()
         # Servers follow a dead leader for up to 10 s.
         code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
         assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
         begun = time.monotonic()
-        stretched.play("playbooks/failover.yml", *this.statement())
+        stretched.play("playbooks/failover.yml", *STATEMENT.format(survivor=survivor).split())
         took["failover"] = time.monotonic() - begun
         acked = writer.acked
         until("the load is acknowledged again", lambda: writer.acked > acked + 20, 60)
         took["killed to acknowledged"] = time.monotonic() - killed
         assert min_isr(stretched, topic) == "2"
-        code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{this.survivor}-kafka1")
+        code, text = stretched.attempt("playbooks/site.yml", "--limit", f"{survivor}-kafka1")
         assert (code != 0, "FAILOVER_ACTIVE" in text) == (True, True), text[-2000:]
         code, text = stretched.attempt("playbooks/failback.yml")
         assert (code != 0, "have to be there" in text) == (True, True), text[-2000:]
