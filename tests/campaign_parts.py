@@ -44,6 +44,11 @@ def losses(campaign: Campaign) -> None:
     campaign.survival("lab_stretch2,lab_stretch3", tests="test_losses.py")
 
 
+def failovers(campaign: Campaign) -> None:
+    """Ten failovers and failbacks of lab_stretch2 under load: datacenters and orders of kills alternate."""
+    campaign.survival("lab_stretch2", tests="test_failover.py")
+
+
 def rotation(campaign: Campaign) -> None:
     """The chain of CAs under load."""
     with campaign.lab("rotation", *prepared()) as inventory:
@@ -245,6 +250,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "stretch2_5": stretch2_5,
     "cuts": cuts,
     "losses": losses,
+    "failovers": failovers,
     "rotation": rotation,
     "fencing": fencing,
     "faults": faults,
