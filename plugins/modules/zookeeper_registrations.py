@@ -6,7 +6,7 @@ from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper import registrations
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import EnsembleError
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import EnsembleError, session
 
 DOCUMENTATION = """
 module: zookeeper_registrations
@@ -76,7 +76,7 @@ def main() -> None:
     )
     servers, port, tls, chroot, lost = (module.params[name] for name in ("servers", "port", "tls", "chroot", "lost"))
     try:
-        with registrations.session(list(servers.values()), port, tls) as client:
+        with session(list(servers.values()), port, tls) as client:
             done = registrations.remove(client, chroot.rstrip("/"), lost, module.check_mode)
     except ImportError:
         module.fail_json(msg=missing_required_lib("kazoo"))

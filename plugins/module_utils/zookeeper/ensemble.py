@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import t
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES
 
 Tls = Mapping[str, str]
+CONNECT = 15.0
+"""Seconds within which a session has to be established."""
 
 
 class EnsembleError(Exception):
@@ -155,6 +157,33 @@ def owner_of(acls: Sequence[Any]) -> str:
     )
 
 
+@contextlib.contextmanager
+def session(addresses: Sequence[str], port: int, tls: Tls | None) -> Iterator[Any]:
+    """Context manager: yield a connected kazoo client of the ensemble at these addresses.
+
+    `tls` is {'certificate', 'ca'}, paths of PEM files; None or {} for a plaintext port. Raises EnsembleError if the
+    ensemble rejects a request or does not answer, ImportError if kazoo is not installed.
+    """
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import KazooException
+    from kazoo.handlers.threading import KazooTimeoutError
+
+    hosts = ",".join(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in addresses)
+    secure: dict[str, Any] = {}
+    if tls:
+        files = {"certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
+        secure = {"use_ssl": True, "verify_certs": True, "check_hostname": True, **files}
+    client = KazooClient(hosts, timeout=10, **secure)
+    try:
+        client.start(timeout=CONNECT)
+        yield client
+    except (KazooException, KazooTimeoutError) as error:
+        raise EnsembleError(str(error) or type(error).__name__) from error
+    finally:
+        client.stop()
+        client.close()
+
+
 def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
     """Allow only the subject of the certificate in `tls` to write to the root znode, and all clients to read it.
 
@@ -162,27 +191,17 @@ def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: boo
     certificate could create znodes beside Kafka's. Raises EnsembleError if the ensemble rejects the change or does not
     answer, ImportError if kazoo or cryptography is not installed.
     """
-    from kazoo.client import KazooClient
-    from kazoo.exceptions import KazooException
-    from kazoo.handlers.threading import KazooTimeoutError
     from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
-    hosts = ",".join(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in addresses)
-    files = {"certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
-    client = KazooClient(hosts, timeout=10, use_ssl=True, verify_certs=True, check_hostname=True, **files)
     try:
-        client.start(timeout=15)
-        acls: list[ACL] = client.get_acls("/")[0]
-        if owner_of(acls) == subject(tls["certificate"]):
-            return []
-        if not check_mode:
-            client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)
-        return ["ACL of the root znode: its owner may write, all clients may read"]
-    except (KazooException, KazooTimeoutError) as error:
-        why = str(error) or type(error).__name__
+        with session(addresses, port, tls) as client:
+            acls: list[ACL] = client.get_acls("/")[0]
+            if owner_of(acls) == subject(tls["certificate"]):
+                return []
+            if not check_mode:
+                client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)
+            return ["ACL of the root znode: its owner may write, all clients may read"]
+    except EnsembleError as error:
         raise EnsembleError(
-            f"ACL of the root znode: {why}; check that {tls['certificate']} is the certificate of its owner"
+            f"ACL of the root znode: {error}; check that {tls['certificate']} is the certificate of its owner"
         ) from error
-    finally:
-        client.stop()
-        client.close()

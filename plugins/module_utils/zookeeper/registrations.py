@@ -3,41 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
-
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import EnsembleError, Tls
-
-CONNECT = 15.0
-"""Seconds within which a session has to be established."""
-
-
-@contextmanager
-def session(addresses: Sequence[str], port: int, tls: Tls | None) -> Iterator[Any]:
-    """Context manager: yield a connected kazoo client of the ensemble at these addresses.
-
-    `tls` is {'certificate', 'ca'}, paths of PEM files; None or {} for a plaintext port. Raises EnsembleError if the
-    ensemble rejects a request or does not answer, ImportError if kazoo is not installed.
-    """
-    from kazoo.client import KazooClient
-    from kazoo.exceptions import KazooException
-    from kazoo.handlers.threading import KazooTimeoutError
-
-    hosts = ",".join(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in addresses)
-    secure: dict[str, Any] = {}
-    if tls:
-        files = {"certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
-        secure = {"use_ssl": True, "verify_certs": True, "check_hostname": True, **files}
-    client = KazooClient(hosts, timeout=10, **secure)
-    try:
-        client.start(timeout=CONNECT)
-        yield client
-    except (KazooException, KazooTimeoutError) as error:
-        raise EnsembleError(str(error) or type(error).__name__) from error
-    finally:
-        client.stop()
-        client.close()
 
 
 def controller(client: Any, chroot: str) -> int:
