@@ -14,6 +14,8 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 HOST_LOCK = "/etc/millrace/failover.json"
+MOVED_ASIDE = ("before-failover-", "before-failback-")
+"""How the names of folders begin in which failover.yml and failback.yml keep older data of a ZooKeeper server."""
 VARIABLE = "failover_lock"
 LAYOUTS = ("stretch2",)
 FENCES = ("power", "network")

@@ -6,7 +6,7 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from model.installed_probes import SERVED
-from model.probes import KAFKA, Probe, answer, model, mount, probed
+from model.probes import KAFKA, LOG, ZOOKEEPER, Probe, answer, model, mount, probed
 
 
 def test_a_folder_that_mkfs_made() -> None:
@@ -101,3 +101,13 @@ def test_a_disk_that_fails_holds_nothing_twice() -> None:
     answers = probed(probe)
     answers[KAFKA]["mounts"]["/data/kafka1"]["names"] = ["t-0"]
     assert [one.code for one in check_hosts(model(probe), answers)] == ["DISK_FAILED"]
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [("before-failback-20261128T151517Z-1795879054", []), ("before-failover-x", []), ("pg_wal", ["DISK_FOREIGN"])],
+)
+def test_data_of_a_zookeeper_server_that_a_failback_moved_aside(name: str, codes: list[str]) -> None:
+    """A failback that was interrupted before the server started again goes on."""
+    probe = Probe("", "", "", mount(LOG, names=[name, "lost+found"]), ZOOKEEPER)
+    assert [problem.code for problem in check_hosts(model(probe), probed(probe))] == codes

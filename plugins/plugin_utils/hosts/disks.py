@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import MOVED_ASIDE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine, ZooKeeperServer
@@ -261,7 +262,8 @@ def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterato
         yield from not_mounted(server, WAL, wal, mount)
         yield from unsuitable(server, WAL, wal, mount)
         names = mount.get("names", [])
-        foreign = [name for name in names if name not in ("version-2", "lost+found", "myid")]
+        own = ("version-2", "lost+found", "myid")
+        foreign = [name for name in names if name not in own and not name.startswith(MOVED_ASIDE)]
         if foreign and "version-2" not in names:
             yield server.report(DISK_FOREIGN_WAL, WAL, wal, names=foreign[:3])
         for path in broker_dirs(model, server.name):
