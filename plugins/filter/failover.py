@@ -8,14 +8,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import order
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import LEADS
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, order
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     HOST_LOCK,
     disaster_lines,
     hosts_of,
     other_failovers,
     plan,
-    read_lock,
     recorded,
     small_ensemble,
     statement_errors,
@@ -51,7 +51,7 @@ def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) ->
     """Return the record of the failover on this control node (variable failover_lock); {} without one."""
     for host in groups.get("kafka", ()) if hostvars else ():
         path = Path(str(hostvars[host].get("failover_lock") or ""))
-        return read_lock(path.read_text("utf-8")) if path.is_file() else {}
+        return failover_record(path.read_text("utf-8"), (), {}) if path.is_file() else {}
     return {}
 
 
@@ -95,9 +95,9 @@ def listeners_without(
     return found
 
 
-def servers_in_mode(modes: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
-    """Return the servers whose mode, in {server: mode}, is one of `wanted`."""
-    return [name for name, mode in modes.items() if mode in wanted]
+def serving_servers(modes: Mapping[str, str], leading: bool = False) -> list[str]:
+    """Return the servers that serve; with `leading`, only those that lead. `modes` is {server: mode}."""
+    return [name for name, mode in modes.items() if mode in (LEADS if leading else SERVES)]
 
 
 class FilterModule:
@@ -114,7 +114,7 @@ class FilterModule:
             "listeners_without": listeners_without,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,
-            "servers_in_mode": servers_in_mode,
+            "serving_servers": serving_servers,
             "small_ensemble": small_ensemble,
             "surviving_hosts": surviving_hosts,
         }

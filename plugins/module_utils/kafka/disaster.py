@@ -83,7 +83,7 @@ def decide(seen: Seen) -> Decision:
     the outage.
     """
     leaders, silent = seen.in_mode(*LEADS), seen.silent()
-    if not seen.in_mode(*(mode for mode in _modes(seen) if mode != DOWN)) and not seen.answering:
+    if len(seen.in_mode(DOWN)) == len(seen.servers) and not seen.answering:
         return Decision(
             UNKNOWN,
             "no ZooKeeper server and no broker answers here",
@@ -111,10 +111,6 @@ def decide(seen: Seen) -> Decision:
             "failover now could lose records",
         )
     return _without_quorum(seen, silent)
-
-
-def _modes(seen: Seen) -> set[str]:
-    return {server.mode for server in seen.servers.values()}
 
 
 def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> Decision:
