@@ -1,6 +1,7 @@
 """A running cluster of one layout, as a lab of its own; taking servers away, and looking at what is left."""
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -87,6 +88,28 @@ class Stretched:
         )
         print(f"{playbook}: {time.monotonic() - before:.1f} s")
         return done.returncode, done.stdout + done.stderr
+
+    def interrupt(self, playbook: str, task: str, *options: str) -> None:
+        """Run a playbook, and kill it with all its processes when it has printed the name of a task."""
+        command = ["ansible-playbook", "-i", str(self.directory), playbook, *options]
+        run = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert run.stdout
+        printed = []
+        for line in run.stdout:
+            printed.append(line)
+            if line.startswith(f"TASK [{task}"):
+                os.killpg(run.pid, signal.SIGKILL)
+                break
+        run.communicate()
+        assert run.returncode == -signal.SIGKILL, f"{playbook} ended before {task}: {''.join(printed)[-3000:]}"
 
     def close(self) -> None:
         """End the connections."""

@@ -123,6 +123,68 @@ def test_failover_and_failback(stretched: Stretched, topic: str, chance: random.
     print(json.dumps(cycle(stretched, topic, lost, chance.choice(KILLS), tmp_path)))
 
 
+FAILOVER_STEPS = (
+    "Copy the data",
+    "Restart the ZooKeeper servers",
+    "Wait until the ensemble",
+    "Remove the registrations",
+    "Record them on the hosts",
+    "Lower min.insync.replicas",
+)
+FAILBACK_STEPS = (
+    "Move the older data",
+    "Start the ZooKeeper servers",
+    "Remove the fence]",
+    "Wait until this server",
+    "Start the brokers",
+    "Restore min.insync.replicas",
+    "Remove the record from the hosts",
+)
+"""Tasks during which a run is killed; each next run continues."""
+
+
+@pytest.mark.campaign
+def test_a_run_that_is_killed_is_continued(stretched: Stretched, topic: str) -> None:
+    """Both playbooks are killed in each of their steps, and a last run ends them."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    before, options = min_isr(stretched, topic), STATEMENT.format(survivor="dc2").split()
+    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
+    kill(stretched, hosts, KILLS[0])
+    mend = cut_off(stretched, hosts)
+    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    for step in FAILOVER_STEPS:
+        stretched.interrupt("playbooks/failover.yml", step, *options)
+    stretched.play("playbooks/failover.yml", *options)
+    assert min_isr(stretched, topic) == "2"
+    mend()
+    for step in FAILBACK_STEPS:
+        stretched.interrupt("playbooks/failback.yml", step)
+    stretched.play("playbooks/failback.yml")
+    stretched.whole()
+    assert min_isr(stretched, topic) == before
+
+
+@pytest.mark.campaign
+def test_a_failover_that_only_fenced_is_ended(stretched: Stretched, topic: str) -> None:
+    """It is killed after the fence, the lost datacenter returns, and failback.yml lets both connect again."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    options = STATEMENT.format(survivor="dc2").split()
+    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
+    kill(stretched, hosts, KILLS[0])
+    mend = cut_off(stretched, hosts)
+    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    stretched.interrupt("playbooks/failover.yml", "Copy the data", *options)
+    mend()
+    stretched.start_zookeeper(hosts)
+    code, text = stretched.attempt("playbooks/failover.yml", *options)
+    assert (code != 0, "playbooks/failback.yml ends that" in " ".join(text.split())) == (True, True), text[-2000:]
+    stretched.play("playbooks/failback.yml")
+    stretched.start_brokers(hosts)
+    stretched.whole()
+
+
 @pytest.mark.campaign
 def test_ten_failovers(
     stretched: Stretched, topic: str, chance: random.Random, tmp_path: Path, note: Callable[[str], None]
