@@ -145,6 +145,7 @@ def test_tools_are_what_the_broker_is(inventory_name: str, hosts: Hosts) -> None
         "ssl.keystore.location": STORE,
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": CA,
+        "client.rack": one.properties(SERVER)["broker.rack"],
     }
     links = {link["path"]: link["target"] for link in one.items("links")}
     assert links["/opt/kafka/current"] == "/opt/kafka/3.9.2"

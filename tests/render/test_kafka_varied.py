@@ -67,6 +67,7 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
         "ssl.keystore.location": "/own.pem",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": "/own-ca.pem",
+        "client.rack": host.properties(SERVER)["broker.rack"],
         "request.timeout.ms": "5000",
     }
 

@@ -1,5 +1,6 @@
 """What the layouts of one cluster over several datacenters change in files: groups, racks, replication, addresses."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -145,6 +146,20 @@ def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
         command = hosts[name].unit("zookeeper.service")["ExecStart"][0].split()
         assert ("-Dzookeeper.multiAddress.enabled=true" in command) == (len(networks) == 2)
     assert [name for name, rendered in hosts.items() if "zookeeper" in rendered.roles] == sorted(expected.servers)
+
+
+@pytest.mark.parametrize("inventory_name", LAYOUTS)
+def test_jobs_read_in_their_own_datacenter(inventory_name: str, hosts: Hosts) -> None:
+    """client.rack is what the brokers of the node's datacenter have as broker.rack; in one datacenter it is not set."""
+    racks = set(EXPECTED[inventory_name].racks.values()) if "stretch" in inventory_name else set()
+    jobs = {
+        host: json.loads(rendered.secret(file["path"]))["kafka"].get("client.rack")
+        for host, rendered in hosts.items()
+        for file in rendered.roles.get("spark_job", {}).get("files", ())
+        if file["path"].startswith("/etc/spark-job/") and file["path"].endswith(".json")
+    }
+    assert jobs
+    assert jobs == {host: name if (name := host.partition("-")[0]) in racks else None for host in jobs}
 
 
 @pytest.mark.parametrize("inventory_name", LAYOUTS)

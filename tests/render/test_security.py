@@ -194,4 +194,7 @@ def test_plaintext_broker(rendered: Callable[[str], Hosts]) -> None:
             "zookeeper.connection.timeout.ms": "30000",
             "offsets.topic.num.partitions": "6",
         }
-        assert host.properties("/etc/kafka/client.properties") == {"bootstrap.servers": f"198.18.2.2{number}:9093"}
+        assert host.properties("/etc/kafka/client.properties") == {
+            "bootstrap.servers": f"198.18.2.2{number}:9093",
+            "client.rack": f"dc1-{rack}",
+        }
