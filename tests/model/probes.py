@@ -284,6 +284,13 @@ PROBES: tuple[Probe, ...] = (
     *(Probe(**probe) for probe in installed_probes.PROBES),
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "allow the connection in both directions", peer("198.18.2.22:9093", "timeout")),
+    Probe(
+        "DATACENTERS_FAR",
+        "layout",
+        "joined by mirrors",
+        answer(round_trips={"198.18.52.23:9093": 112.4, "198.18.52.24:9093": 100.2, "198.18.52.22:9093": 0.1}),
+        inventory="lab_stretch2",
+    ),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),
     Probe(
         "FIREWALL_SSH_CLOSED", "dc1-spark1/base_firewall_closed", "ansible_port", answer(ssh_port=2200), "dc1-spark1"

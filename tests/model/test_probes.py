@@ -115,6 +115,20 @@ def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:
     assert check_hosts(model(probe), {probe.host: answers[probe.host]}) == []
 
 
+@pytest.mark.parametrize(
+    ("inventory", "milliseconds", "warnings"),
+    [("lab_stretch2", 29.9, []), ("lab_stretch2", 30.0, [True]), ("lab_stretch2", 100.0, [False]), ("lab", 200.0, [])],
+)
+def test_the_shortest_connection_is_the_distance(inventory: str, milliseconds: float, warnings: list[bool]) -> None:
+    """All others waited for a processor too; in one datacenter there is no distance."""
+    network = {"lab": "198.18.2", "lab_stretch2": "198.18.52"}[inventory]
+    times = {f"{network}.23:9093": milliseconds, f"{network}.24:9093": milliseconds + 50}
+    answers = probed(Probe("", "", "", answer(round_trips=times), inventory=inventory))
+    found = [problem for problem in check_hosts(lab(inventory), answers) if problem.code == "DATACENTERS_FAR"]
+    assert [problem.warning for problem in found] == warnings
+    assert all(str(round(milliseconds)) in problem.message for problem in found)
+
+
 def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
     """A peer whose loaded rules are not the declared ones drops a new host, until this run replaces them.
 

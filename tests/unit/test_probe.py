@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import 
     noexec,
     settled,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect, reach
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import attempts, connect, reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
     clock,
     java_version,
@@ -165,6 +165,7 @@ def test_peers() -> None:
             free = other.getsockname()[1]
         found = reach([{"address": "127.0.0.1", "port": port}, {"address": "127.0.0.1", "port": free}])
     assert found == {f"127.0.0.1:{port}": "open", f"127.0.0.1:{free}": "refused"}
+    assert attempts([{"address": "127.0.0.1", "port": free}])[f"127.0.0.1:{free}"][1] > 0
     assert connect("127.255.255.255", 9, 0.2) not in ("open", "refused")
 
 

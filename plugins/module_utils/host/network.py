@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,9 +26,24 @@ def connect(address: str, port: int, timeout: float) -> str:
     return "open"
 
 
-def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
-    """Try a TCP connection to each peer {address, port} in parallel; return {`address:port`: result of `connect`}."""
+def attempts(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, tuple[str, float]]:
+    """Try a TCP connection to each peer {address, port} in parallel.
+
+    Return {`address:port`: (result of `connect`, milliseconds that it took)}. An `open` or `refused` connection takes
+    one round trip of the network.
+    """
+
+    def attempt(peer: tuple[str, int]) -> tuple[str, float]:
+        begun = time.monotonic()
+        result = connect(*peer, timeout)
+        return result, 1000 * (time.monotonic() - begun)
+
     asked = [(str(peer["address"]), int(peer["port"])) for peer in peers]
     with ThreadPoolExecutor(64) as pool:
-        answers = pool.map(lambda peer: connect(peer[0], peer[1], timeout), asked)
+        answers = pool.map(attempt, asked)
         return {f"{address}:{port}": answer for (address, port), answer in zip(asked, answers, strict=True)}
+
+
+def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
+    """Try a TCP connection to each peer {address, port} in parallel; return {`address:port`: result of `connect`}."""
+    return {peer: result for peer, (result, _) in attempts(peers, timeout).items()}

@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
 from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mounts, noexec, settled
-from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import attempts
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, failing, restarts
@@ -251,12 +251,14 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     advertised = installed_listeners("advertised.listeners") if wanted["kafka_log_dirs"] else {}
     stale = behind(wanted["units"])
     older = "zookeeper.service" in stale["older"]
+    tried = attempts(wanted["peers"])
     return {
         "addresses": addresses(),
         "clock": clock(),
         "limits": limits(),
         "memory": memory(),
-        "peers": reach(wanted["peers"]),
+        "peers": {peer: result for peer, (result, _) in tried.items()},
+        "round_trips": {peer: taken for peer, (result, taken) in tried.items() if result in ("open", "refused")},
         "mounts": settled(mounts(wanted["mounts"])),
         "noexec": noexec(wanted.get("exec_paths") or ()),
         **served(log_dirs, locks("kafka.service") if log_dirs else ()),

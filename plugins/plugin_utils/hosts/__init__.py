@@ -76,6 +76,7 @@ def check_hosts(
         if server.name in probes:
             problems += disks.server_disks(model, server, probes[server.name])
     problems += [
+        *connections.far_datacenters(model, probes),
         *disks.foreign_clusters(model, probes),
         *disks.capacity(model, probes),
         *archives.missing_archives(model, probes),

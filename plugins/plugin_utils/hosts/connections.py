@@ -101,3 +101,44 @@ def reachable(model: Model, host: str, probe: Probe, older: Mapping[str, set[str
             yield machine.report(ECHO_DROPPED, "", place)
         else:
             yield machine.report(PEER_UNREACHABLE, "", place, result=result)
+
+
+UNWISE, UNFIT = 30, 100
+"""Milliseconds of a round trip between datacenters of one cluster: from the first a warning, from the second an error.
+
+tests/survival/test_distance.py measures what a distance costs.
+"""
+DATACENTERS_FAR = ProblemKind(
+    "DATACENTERS_FAR",
+    "a round trip between {datacenters} takes {milliseconds} ms: each write with acks=all, and each change in "
+    "ZooKeeper, takes at least as long",
+    "use datacenters that are less than {unwise} ms apart, or a cluster in each of them, joined by mirrors "
+    "(docs/layouts.md#distance)",
+)
+
+
+def far_datacenters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+    """Yield a problem for each two datacenters of a stretched cluster that are far apart.
+
+    Their distance is the shortest time that a connection between hosts of the two took: other ones waited for a
+    processor as well.
+    """
+    shortest: dict[tuple[str, str], float] = {}
+    for host, probe in probes.items() if model.layout != "single" else ():
+        for peer in peers(model, host):
+            milliseconds = probe.get("round_trips", {}).get(f"{peer['address']}:{peer['port']}")
+            places = sorted({str(model.machines[name].datacenter) for name in (host, peer["host"])})
+            if milliseconds is not None and len(places) == 2:
+                pair = (places[0], places[1])
+                shortest[pair] = min(milliseconds, shortest.get(pair, milliseconds))
+    for pair, milliseconds in sorted(shortest.items()):
+        if milliseconds >= UNWISE:
+            yield DATACENTERS_FAR.problem(
+                (),
+                "layout",
+                model.layout,
+                warning=milliseconds < UNFIT,
+                datacenters=" and ".join(pair),
+                milliseconds=round(milliseconds),
+                unwise=UNWISE,
+            )
