@@ -21,7 +21,7 @@ LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
 # Where scripts find what they import; pytest has it from pyproject.toml.
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
-.PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
+.PHONY: help lab lab-orders lab-distance lab-down lab-down-all setup archives collection test lint unit render spark molecule
 .PHONY: alone survival campaign campaign-status landed quick
 .PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs
 .PHONY: docs docs-site changelog site-tools definitions lock python
@@ -34,6 +34,9 @@ lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<i
 
 lab-orders: python ## the lab with a database: jobs keep the state of orders in it, compared with their events
 	@$(PYTHON) lab/up.py --inventory inventories/lab_orders --compare orders
+
+lab-distance: python ## put the datacenters of a lab ms=20 apart (round trip), until Ctrl-C (i=<inventory>)
+	@$(PYTHON) lab/distance.py inventories/$(i) --round-trip $(or $(ms),20)
 
 lab-down: python ## remove everything that make lab made (i=<inventory>)
 	@$(PYTHON) lab/down.py inventories/$(i)

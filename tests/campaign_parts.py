@@ -49,6 +49,11 @@ def failovers(campaign: Campaign) -> None:
     campaign.survival("lab_stretch2", tests="test_failover.py")
 
 
+def distance(campaign: Campaign) -> None:
+    """The datacenters of lab_stretch2 are 2, 20 and 100 ms apart: what that costs, and where consumers read."""
+    campaign.survival("lab_stretch2", tests="test_distance.py")
+
+
 def rotation(campaign: Campaign) -> None:
     """The chain of CAs under load."""
     with campaign.lab("rotation", *prepared()) as inventory:
@@ -251,6 +256,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cuts": cuts,
     "losses": losses,
     "failovers": failovers,
+    "distance": distance,
     "rotation": rotation,
     "fencing": fencing,
     "faults": faults,

@@ -95,9 +95,21 @@ def table(inventory: str) -> str:
     return f"{markdown_table(rows, observed.cell if observed.runs else None)}\n\n{observed.provenance(rows)}"
 
 
+def distances(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the table of what each distance costs; `found` is {milliseconds: {name and unit: value}}."""
+    if not found:
+        return "No run has measured distances yet (`make campaign PARTS=distance`)."
+    names = list(next(iter(found.values())))
+    rows = [[f"{milliseconds} ms", *(f"{values[name]:g}" for name in names)] for milliseconds, values in found.items()]
+    lines = [["round trip", *(name.replace("acks=all", "`acks=all`") for name in names)], ["---"] * (len(names) + 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (*lines, *rows))
+
+
 def page() -> str:
     """Return the page with its current tables. Raises ValueError if the markers of one are missing."""
     text = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- distance: begin, made by make docs -->", "<!-- distance: end -->"
+    text = between(PAGE, text, begin, end, f"\n\n{distances(read(SEEN / 'distance.json'))}\n\n")
     for name in dict.fromkeys((*LAYOUTS, *re.findall(r"<!-- survival of (\w+):", text))):
         begin, end = f"<!-- survival of {name}: begin, made by make docs -->", f"<!-- survival of {name}: end -->"
         text = between(PAGE, text, begin, end, f"\n\n{table(name)}\n\n")

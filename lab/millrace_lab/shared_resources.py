@@ -9,6 +9,7 @@ import fcntl
 import ipaddress
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -34,6 +35,11 @@ def machine_lock() -> Iterator[None]:
     with LOCK.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def prefix(bridge: str) -> str:
+    """Return how interfaces are named that distance.py adds to a lab; `bridge` is the bridge of its client network."""
+    return f"mr{bridge.removeprefix('podman')}"
 
 
 def subnets(bridge: Mapping[str, Any]) -> list[ipaddress.IPv4Network]:
@@ -189,11 +195,18 @@ class Machine:
         for bridge in self.bridges():
             stood = " ".join(map(str, subnets(bridge)))
             if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']} {stood}"):
+                self.remove_distance(bridge["network_interface"])
                 self.run("podman", "network", "rm", bridge["name"])
         self.remove_disks(lab_id)
         for claim in self.claims():
             if claim.id == lab_id and not (keep_claim or claim.held or self.check_mode):
                 claim.file.unlink()
+
+    def remove_distance(self, bridge: str) -> None:
+        """Remove the bridges that a killed relay of distance.py left, those named after a bridge of podman."""
+        for link in json.loads(self.run("ip", "-j", "link", "show", "type", "bridge")):
+            if re.fullmatch(rf"{prefix(bridge)}[cr]\d+", link["ifname"]):
+                self.run("ip", "link", "del", link["ifname"])
 
     def remove_disks(self, lab_id: str) -> None:
         """Unmount and remove the disks of this id."""

@@ -1,0 +1,63 @@
+"""Puts a distance between the datacenters of a running lab: what passes between them arrives later, and is counted.
+
+Runs until it is ended (Ctrl-C), and then puts the hosts back. Bytes between datacenters are counted in
+distance.json of the lab's directory. Killed with signal 9 it leaves the datacenters cut off from each other; the next
+run mends that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+
+from derive import lab_directory
+from millrace_lab.distance import Bridges, Relay, carry
+from millrace_lab.records import LabError
+from millrace_lab.shared_resources import Machine
+
+ROOT = Path(__file__).resolve().parents[1]
+COUNTS = "distance.json"
+
+
+def run(place: Path, milliseconds: float) -> int:
+    """Hold the datacenters of the lab in `place` apart until a signal; print the bytes that passed; return 0."""
+    ended = Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: ended.set())
+    bridges = Bridges(Machine(str(ROOT / "lab" / "podman.conf")), place)
+    relay = Relay(bridges.sides(), bridges.places(), milliseconds / 2000)
+    with bridges.apart() as taps:
+        print(f"{', '.join(bridges.names)} are {milliseconds:g} ms apart; end with Ctrl-C", flush=True)
+        carry(relay, taps, ended.is_set, place / COUNTS)
+    for pair, count in sorted(relay.counts.items()):
+        network, source, target = pair.split(" ", 2)
+        print(f"{network:<12} {source} -> {target} {count:>15,} bytes")
+    return 0
+
+
+def main() -> int:
+    """Read the command line; return the exit code, 1 if the lab does not run or has one datacenter."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("place", type=Path, help="an inventory of a running lab, or a folder below .lab")
+    parser.add_argument(
+        "--round-trip",
+        type=float,
+        default=20,
+        metavar="MS",
+        help="milliseconds from one datacenter to another and back",
+    )
+    arguments = parser.parse_args()
+    place = arguments.place.absolute()
+    directory = place if place.is_relative_to(ROOT / ".lab") else lab_directory(place)
+    try:
+        return run(directory, arguments.round_trip)
+    except LabError as error:
+        print(f"lab-distance: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

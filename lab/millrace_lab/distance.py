@@ -1,0 +1,207 @@
+"""Puts a distance between the datacenters of a running lab: frames between them arrive later, and are counted.
+
+Each datacenter gets a bridge of its own for each network of the lab, and a relay between the bridges holds every frame
+for half the round trip. The bridge that podman made keeps the machine itself, which is next to all datacenters. A host
+that restarts meanwhile is connected with podman's bridge again: begin anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import heapq
+import json
+import os
+import select
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .host import hardware_address
+from .records import LabError
+from .shared_resources import Machine, prefix
+
+HOME = ""
+"""In place of a datacenter: the bridge of podman, with the machine's own address."""
+TUNSETIFF, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
+FRAME = 65536
+BURST = 64
+"""Frames that are read of one bridge before others have their turn."""
+
+
+@dataclass
+class Relay:
+    """Decides when a frame leaves on which side, and counts. `places` is {hardware address: side}. No I/O.
+
+    A side is (network, datacenter or HOME). A frame to an unknown address goes to all other sides of its network.
+    """
+
+    sides: list[tuple[str, str]]
+    places: Mapping[bytes, str]
+    delay: float
+    """Seconds that a frame from one datacenter to another takes."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Bytes from one datacenter to another, as `client dc1 dc2`."""
+    waiting: list[tuple[float, int, int, bytes]] = field(default_factory=list)
+    taken: int = 0
+
+    def take(self, side: int, frame: bytes, now: float) -> None:
+        """Take a frame that a bridge sent to the relay."""
+        network, datacenter = self.sides[side]
+        to = self.places.get(frame[:6])
+        for number, (other, place) in enumerate(self.sides):
+            if number == side or other != network or to not in (None, place):
+                continue
+            apart = HOME not in (datacenter, place)
+            if apart:
+                self.counts[f"{network} {datacenter} {place}"] += len(frame)
+            self.taken += 1
+            heapq.heappush(self.waiting, (now + self.delay * apart, self.taken, number, frame))
+
+    def due(self, now: float) -> Iterator[tuple[int, bytes]]:
+        """Yield (side, frame) of the frames whose time has come, in the order of their times."""
+        while self.waiting and self.waiting[0][0] <= now:
+            _, _, side, frame = heapq.heappop(self.waiting)
+            yield side, frame
+
+    def pause(self, now: float) -> float | None:
+        """Return the seconds until the next frame is due, None if none waits."""
+        return max(0.0, self.waiting[0][0] - now) if self.waiting else None
+
+
+def tap(name: str) -> int:
+    """Make a TAP interface, which lives as long as this process; return its file descriptor."""
+    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH", name.encode(), TAP | NO_PACKET_INFORMATION))
+    return descriptor
+
+
+def carry(relay: Relay, taps: list[int], ended: Callable[[], bool], counts: Path) -> None:
+    """Carry frames until `ended`; write the counts to a file once a second."""
+    sides, written = {descriptor: side for side, descriptor in enumerate(taps)}, 0.0
+    while not ended():
+        pause = relay.pause(time.monotonic())
+        ready, _, _ = select.select(taps, (), (), 0.2 if pause is None else min(pause, 0.2))
+        for descriptor in ready:
+            for _ in range(BURST):
+                try:
+                    relay.take(sides[descriptor], os.read(descriptor, FRAME), time.monotonic())
+                except BlockingIOError:
+                    break
+        now = time.monotonic()
+        for side, frame in relay.due(now):
+            with suppress(BlockingIOError):  # the bridge's queue is full: a frame is lost, as on a link
+                os.write(taps[side], frame)
+        if now > written + 1:
+            write_counts(relay, counts)
+            written = now
+    write_counts(relay, counts)
+
+
+def write_counts(relay: Relay, path: Path) -> None:
+    """Write {"client dc1 dc2": bytes} as JSON, whole."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(relay.counts))
+    new.rename(path)
+
+
+class Bridges:
+    """The bridges of the datacenters of one lab, and the interfaces of its hosts on them."""
+
+    def __init__(self, machine: Machine, directory: Path) -> None:
+        """Read what the lab is made of; raise LabError if it does not run, or has one datacenter."""
+        self.machine = machine
+        try:
+            lab = json.loads((directory / "lab.json").read_text())
+        except FileNotFoundError as error:
+            raise LabError(f"{directory} is not a running lab: make it with make lab i=...") from error
+        self.datacenters: dict[str, str] = lab["datacenters"]
+        self.containers: dict[str, str] = lab["containers"]
+        self.names = sorted({name for name in self.datacenters.values() if name})
+        if len(self.names) < 2:
+            raise LabError(f"the hosts of {directory} are in one datacenter, so there is no link to delay")
+        self.home = self._bridges_of_podman()
+
+    def _bridges_of_podman(self) -> dict[str, str]:
+        """Return {network (client, replication): name of its bridge on the machine}."""
+        first = next(iter(self.containers.values()))
+        found = json.loads(self.machine.run("podman", "inspect", first))[0]["NetworkSettings"]["Networks"]
+        names = {name.rpartition("-")[2]: name for name in found}
+        return {
+            kind: json.loads(self.machine.run("podman", "network", "inspect", name))[0]["network_interface"]
+            for kind, name in sorted(names.items())
+        }
+
+    def sides(self) -> list[tuple[str, str]]:
+        """Return each (network, datacenter or HOME) that has a bridge."""
+        return [(kind, place) for kind in self.home for place in (HOME, *self.names)]
+
+    def bridge(self, side: tuple[str, str]) -> str:
+        """Return the name of a side's bridge."""
+        kind, place = side
+        return f"{self.prefix()}{kind[0]}{self.names.index(place)}" if place else self.home[kind]
+
+    def prefix(self) -> str:
+        """Return how the names of this lab's own interfaces begin."""
+        return prefix(self.home["client"])
+
+    def places(self) -> dict[bytes, str]:
+        """Return {hardware address: datacenter} of the hosts' interfaces."""
+        found = {}
+        for host, container in self.containers.items():
+            for settings in self._networks(container).values():
+                address = hardware_address(settings["IPAddress"])
+                found[bytes.fromhex(address.replace(":", ""))] = self.datacenters.get(host) or HOME
+        return found
+
+    def _networks(self, container: str) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = json.loads(self.machine.run("podman", "inspect", container))[0][
+            "NetworkSettings"
+        ]["Networks"]
+        return {name.rpartition("-")[2]: settings for name, settings in found.items()}
+
+    def connect(self, place_of: Callable[[str, str], str]) -> None:
+        """Connect each interface of each host with the bridge that `place_of(network, host)` names."""
+        links = {link["ifindex"]: link["ifname"] for link in json.loads(self.machine.run("ip", "-j", "link"))}
+        for host, container in self.containers.items():
+            pid = self.machine.run("podman", "inspect", "--format", "{{.State.Pid}}", container).strip()
+            if pid == "0":
+                raise LabError(f"{host} does not run: start it with make lab")
+            inside = json.loads(self.machine.run("nsenter", "-t", pid, "-n", "ip", "-j", "link"))
+            for link in inside:
+                if link["ifname"] in self.home:
+                    self.machine.run(
+                        "ip", "link", "set", links[link["link_index"]], "master", place_of(link["ifname"], host)
+                    )
+
+    @contextmanager
+    def apart(self) -> Iterator[list[int]]:
+        """Put the datacenters on bridges of their own; yield a TAP interface of each side, as file descriptors."""
+        taps: list[int] = []
+        self.together()
+        try:
+            for number, side in enumerate(self.sides()):
+                if side[1]:
+                    self.machine.run("ip", "link", "add", self.bridge(side), "type", "bridge")
+                    self.machine.run("ip", "link", "set", self.bridge(side), "up")
+                name = f"{self.prefix()}t{number}"
+                taps.append(tap(name))
+                self.machine.run("ip", "link", "set", name, "txqueuelen", "10000")
+                self.machine.run("ip", "link", "set", name, "master", self.bridge(side), "up")
+            self.connect(lambda kind, host: self.bridge((kind, self.datacenters.get(host) or HOME)))
+            yield taps
+        finally:
+            self.together()
+            for descriptor in taps:
+                os.close(descriptor)
+
+    def together(self) -> None:
+        """Put all hosts back on podman's bridges, and remove those of the datacenters, also of a relay that died."""
+        self.connect(lambda kind, _: self.home[kind])
+        there = {link["ifname"] for link in json.loads(self.machine.run("ip", "-j", "link", "show", "type", "bridge"))}
+        for side in self.sides():
+            if side[1] and self.bridge(side) in there:
+                self.machine.run("ip", "link", "del", self.bridge(side))
