@@ -60,6 +60,11 @@ options:
       Number of servers in the inventory. If set, servers that follow the leader in addition are counted
       (RV(undeclared)).
     type: int
+  compare:
+    description: >-
+      Whether the servers that serve also have to hold the same data, by number of znodes, size and digests.
+    type: bool
+    default: false
   fail: {type: bool, default: true, description: Fail if the ensemble is not healthy; otherwise only describe it.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
@@ -144,7 +149,7 @@ def healthy(module: AnsibleModule) -> dict[str, str]:
     seconds, servers, port, tls = (module.params[name] for name in ("timeout", "servers", "port", "tls"))
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("begun"))
     try:
-        modes, problems = wait(servers, port, this.part, tls, module.params["expected"])
+        modes, problems = wait(servers, port, this.part, tls, module.params["expected"], module.params["compare"])
     except OwnFileError as error:
         answer = {"modes": {}, "problems": [str(error)]}
         if module.params["fail"]:
@@ -206,6 +211,7 @@ def main() -> None:
             "timeout": {"type": "int", "default": 0},
             "expected": {"type": "list", "elements": "str"},
             "members": {"type": "int"},
+            "compare": {"type": "bool", "default": False},
             "fail": {"type": "bool", "default": True},
             **OPTIONS,
         },

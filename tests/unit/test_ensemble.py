@@ -130,6 +130,31 @@ def test_a_follower_lags(serve: Serve, port: int) -> None:
     assert problems(SERVERS, port)[1] == ["1 of 2 followers in sync"]
 
 
+HELD = "zk_znode_count\t{}\nzk_approximate_data_size\t20311\nzk_digest_mismatches_count\t{}\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ((141, 0), []),
+        ((140, 0), ["zk1 141 znodes, 20311 bytes", "zk3 140 znodes, 20311 bytes"]),
+        ((141, 2), ["zk3 141 znodes, 20311 bytes, 2 digests unlike the leader's"]),
+        (None, ["zk3 no answer"]),
+    ],
+)
+def test_servers_with_other_data(
+    serve: Callable[[str, Answers], Server], port: int, last: tuple[int, int] | None, said: list[str]
+) -> None:
+    """One that holds something else, or noticed itself that it does, is named with what the others hold."""
+    for address, answers in (("127.0.0.1", leader(2)), ("127.0.0.2", follower()), ("127.0.0.3", follower())):
+        more = HELD.format(*(last if address.endswith("3") else (141, 0))) if last or not address.endswith("3") else ""
+        serve(address, {**answers, "mntr": answers["mntr"] + more})
+    assert problems(SERVERS, port)[1] == []
+    found = problems(SERVERS, port, compare=True)[1]
+    assert [line for line in said if line not in "".join(found)] == []
+    assert bool(found) == bool(said)
+
+
 def test_observers_are_not_counted(serve: Serve, port: int) -> None:
     serve("127.0.0.1", leader(1))
     serve("127.0.0.2", follower())

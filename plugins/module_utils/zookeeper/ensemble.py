@@ -89,13 +89,39 @@ def undeclared_servers(
     return 0
 
 
+def contents(mntr: str) -> str:
+    """Return what a server holds, from its answer to `mntr`: `141 znodes, 20311 bytes`; '' if the answer is unusable.
+
+    A server that found a digest of its data unlike the leader's names that too. The leader sends a digest with each
+    transaction, so servers with other data do not go unnoticed.
+    """
+    found = dict(re.findall(r"^zk_(\w+)\t(\d+)", mntr, re.MULTILINE))
+    if not {"znode_count", "approximate_data_size"} <= found.keys():
+        return ""
+    wrong = int(found.get("digest_mismatches_count", 0))
+    digests = f", {wrong} digests unlike the leader's" if wrong else ""
+    return f"{found['znode_count']} znodes, {found['approximate_data_size']} bytes{digests}"
+
+
+def unlike(servers: Mapping[str, str], port: int, tls: Tls | None, names: Collection[str]) -> list[str]:
+    """Return a text on the servers in `names` whose data differ; [] if all hold the same."""
+    held = {name: contents(four_letter_word(servers[name], port, "mntr", tls)) for name in names}
+    if len(set(held.values())) == 1 and not any("unlike" in content for content in held.values()):
+        return []
+    return ["data differ: " + "; ".join(f"{name} {content or 'no answer'}" for name, content in held.items())]
+
+
 def problems(
-    servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
+    servers: Mapping[str, str],
+    port: int,
+    tls: Tls | None = None,
+    expected: Collection[str] | None = None,
+    compare: bool = False,
 ) -> tuple[dict[str, str], list[str]]:
     """Return ({server: mode}, texts on what keeps the ensemble from being healthy).
 
     A healthy ensemble has one leader; all other servers are observers, or followers in sync. Only the servers in
-    `expected` (None: all) have to serve.
+    `expected` (None: all) have to serve. With `compare`, the servers that serve also have to hold the same data.
     """
     modes = state(servers, port, tls)
     lines = [
@@ -111,6 +137,8 @@ def problems(
         synced = synced_followers(servers[leaders[0]], port, tls)
         if synced < followers:
             lines.append(f"{synced} of {followers} followers in sync")
+    if compare and not lines:
+        lines = unlike(servers, port, tls, [name for name, mode in modes.items() if mode in SERVES])
     return modes, lines
 
 
@@ -120,15 +148,16 @@ def wait(
     timeout: float,
     tls: Tls | None = None,
     expected: Collection[str] | None = None,
+    compare: bool = False,
 ) -> tuple[dict[str, str], list[str]]:
     """Wait until the ensemble is healthy, at most `timeout` seconds (0: check once).
 
-    Return ({server: mode}, texts on what keeps the ensemble from being healthy). Only the servers in `expected` (None:
-    all) have to serve. Raises OwnFileError if a file of `tls` cannot be read on this host.
+    The other arguments and the result are those of `problems`. Raises OwnFileError if a file of `tls` cannot be read on
+    this host.
     """
     deadline = waits.now() + timeout
     while True:
-        modes, lines = problems(servers, port, tls, expected)
+        modes, lines = problems(servers, port, tls, expected, compare)
         if not lines or waits.now() >= deadline:
             return modes, lines
         waits.rest(0.2)
