@@ -22,7 +22,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import
     draw,
     listeners_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.svg import LINE, PALE, WHITE, Svg, wrapped
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.svg import LINE, PALE, WHITE, Mark, Svg, wrapped
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import Port, of_services
@@ -332,6 +332,55 @@ CAS = {"infra": "for hosts and admins", "clients": "for applications that log in
 FOREIGN = {"subject": "CN=<application>,OU=clients,O=<organization>", "usage": ["client"], "path": "issued by you"}
 
 
+# -- A datacenter is lost ---------------------------------------------------------------------------------------------
+
+STAGES: tuple[tuple[str, str, str, bool], ...] = (
+    ("Before", "Both datacenters serve.", "min ISR {before}", True),
+    ("dc1 is lost", "ZooKeeper has no quorum, writes wait. No acknowledged record is lost. Run disaster.yml.",
+     "min ISR {before}", False),
+    ("failover.yml -e survivor=dc2", "A firewall separates dc2 from dc1. The ZooKeeper servers of dc2 are an "
+     "ensemble of their own. Writes continue.", "min ISR {during}", True),
+    ("dc1 has returned: failback.yml", "The ZooKeeper data of dc1 is moved aside, and copied anew from dc2. The "
+     "brokers of dc1 copy what they missed.", "min ISR {before}, restored at the end", True),
+)  # fmt: skip
+
+
+def disaster() -> str:
+    """Return the drawing of a failover: both datacenters before, during and after."""
+    model = model_of("lab_stretch2")
+    servers, brokers = (len(model.groups[name]) // 2 for name in ("zookeeper", "kafka"))
+    factor = int(model.hosts[model.groups["kafka"][0]]["kafka_replication_factor"])
+    numbers = {"before": factor - 1, "during": factor // 2}
+    svg = begin("A datacenter is lost, and returns", "Both datacenters before, during and after a failover to dc2.")
+    width, gap = (WIDTH - 2 * MARGIN - 3 * 24) / 4, 24
+    site_width = (width - 60) / 2
+    for number, (title, text, least, writes) in enumerate(STAGES):
+        x = MARGIN + number * (width + gap)
+        svg.text(x, 70, title, size=14, bold=True)
+        lost = number in (1, 2)
+        for place, name in enumerate(("dc1", "dc2")):
+            left = x + place * (site_width + 60)
+            gone = lost and not place
+            svg.box(left, 84, site_width, 96, fill=PALE if gone else WHITE, dashes="6 4" if gone else "")
+            svg.text(left + 8, 102, name, bold=True)
+            state = (
+                ["lost" if number == 1 else "fenced off"] if gone else [f"{servers} ZooKeeper", f"{brokers} brokers"]
+            )
+            svg.lines(left + 8, 122, state)
+        middle = x + site_width
+        if not lost:
+            svg.line((middle, 132), (middle + 60, 132), weight=2)
+        else:
+            svg.line((middle + 24, 120), (middle + 36, 144), weight=2)
+            svg.line((middle + 36, 120), (middle + 24, 144), weight=2)
+        svg.marks(x, 204, [Mark("writes" if writes else "no writes")])
+        svg.text(x, 226, least.format(**numbers))
+        svg.lines(x, 248, wrapped(text, width))
+        if number:
+            svg.line((x - gap + 3, 132), (x - 4, 132), weight=2, arrow=True)
+    return svg.text_of_file(330)
+
+
 def _joint(svg: Svg, x: float, y: float, to_x: float, to_y: float) -> None:
     """Draw an arrow from a box to another one, with a corner in the middle."""
     half = (x + to_x) / 2
@@ -342,6 +391,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "networks.svg": networks,
     "run.svg": run,
     "certificates.svg": certificates,
+    "disaster.svg": disaster,
     **{f"{name}.svg": partial(site, name) for name in SITES},
 }
 
