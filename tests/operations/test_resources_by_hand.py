@@ -186,7 +186,7 @@ def test_a_password_that_nobody_can_try_is_replaced(operator: Operator, inventor
         def logins() -> tuple[bool, bool]:
             return access.logs_in(name, old, "SCRAM-SHA-512"), access.logs_in(name, new, "SCRAM-SHA-256")
 
-        until(f"logins with the old and the new password are {expected}", lambda: logins() == expected, 15)
+        until(f"logins with the old and the new password are {expected}", lambda: logins() == expected, 60)
 
     first = {"password": old}
     second = {"password": new, "mechanism": "SCRAM-SHA-256", "generation": 2}

@@ -56,7 +56,7 @@ def test_refusals_write_nothing(run: Direct, name: str) -> None:
     there, other = topic(f"{name}.b", config=day), topic(f"{name}-c")
     assert run(kafka_topics, topics=[there, other])["plan"]["create"] == [f"{name}-c", f"{name}.b"]
     names = {there["name"], other["name"]}
-    before = until("both topics", lambda: whole(run, names), 15)
+    before = until("both topics", lambda: whole(run, names), 60)
     new, pruned = topic(f"{name}-new"), {"topics": [f"{name}*"], "max_deletes": 1}
     refused: list[tuple[Any, dict[str, Any], str]] = [
         (kafka_topics, {"topics": [{**there, "partitions": 1}]}, "Kafka cannot remove partitions"),
@@ -100,7 +100,7 @@ def test_one_of_twenty_topics_fails_while_they_are_written(run: Direct, inventor
     assert run(kafka_topics, topics=[topic(old)])["changed"]
     wanted.append({"name": old, "state": "absent", "allow_delete": True})
     admin, lab = Admin(inventory.admin_properties), Lab(inventory)
-    until("the old topic", lambda: old in admin.metadata().topics, 15)
+    until("the old topic", lambda: old in admin.metadata().topics, 60)
     plan = topic_control.plan(admin, admin.metadata(), wanted, None)
     assert (len(plan.changes), list(plan.refusals)) == (21, [])
     lab.create_topic(lost, partitions=2)
@@ -116,6 +116,6 @@ def test_one_of_twenty_topics_fails_while_they_are_written(run: Direct, inventor
         return [found["plan"][verb] for verb in ("create", "update", "delete")]
 
     # A broker that answers hears of topics a moment after the controller.
-    until("what is left to be done", lambda: planned() == [[], [], [old]], 15)
+    until("what is left to be done", lambda: planned() == [[], [], [old]], 60)
     assert run(kafka_topics, topics=wanted)["changed"]
-    until("nothing left to be done", lambda: planned() == [[], [], []], 15)
+    until("nothing left to be done", lambda: planned() == [[], [], []], 60)

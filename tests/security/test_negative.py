@@ -140,13 +140,13 @@ def test_a_user_may_not(world: World, row: str) -> None:
 
 
 def test_a_user_may_what_the_acls_say_and_sees_nothing_else(world: World) -> None:
-    until("the right to write", lambda: write(world, world.writable) == "", 15)
+    until("the right to write", lambda: write(world, world.writable) == "", 60)
     lab = Producer({**QUIET, **world.inventory.kafka_properties})
     lab.produce(world.readable, b"x")
     assert lab.flush(10) == 0
-    until("the right to read", lambda: read(world, world.readable) == "", 15)
+    until("the right to read", lambda: read(world, world.readable) == "", 60)
     client = AdminClient({**QUIET, **world.login()})
-    until("the two topics", lambda: set(client.list_topics(timeout=10).topics) == {world.readable, world.writable}, 15)
+    until("the two topics", lambda: set(client.list_topics(timeout=10).topics) == {world.readable, world.writable}, 60)
     everything: Any = (
         ResourceType.ANY,
         None,
