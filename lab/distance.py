@@ -1,8 +1,8 @@
 """Puts a distance between the datacenters of a running lab: what passes between them arrives later, and is counted.
 
 Runs until it is ended (Ctrl-C), and then puts the hosts back. Bytes between datacenters are counted in
-distance.json of the lab's directory. Killed with signal 9 it leaves the datacenters cut off from each other; the next
-run mends that.
+distance.json of the lab's directory. SIGUSR1 cuts the datacenters off from each other, and a second one connects them
+again. Killed with signal 9 it leaves them cut off; the next run mends that.
 """
 
 from __future__ import annotations
@@ -22,13 +22,21 @@ ROOT = Path(__file__).resolve().parents[1]
 COUNTS = "distance.json"
 
 
-def run(place: Path, milliseconds: float) -> int:
-    """Hold the datacenters of the lab in `place` apart until a signal; print the bytes that passed; return 0."""
+def run(place: Path, milliseconds: float, loss: float, rate: float) -> int:
+    """Hold the datacenters of the lab in `place` apart until a signal; print the bytes that passed; return 0.
+
+    `loss` is the share of lost frames, from 0 to 1; `rate` the bytes a second, 0 for no limit.
+    """
     ended = Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     bridges = Bridges(Machine(str(ROOT / "lab" / "podman.conf")), place)
-    relay = Relay(bridges.sides(), bridges.places(), milliseconds / 2000)
+    relay = Relay(bridges.sides(), bridges.places(), milliseconds / 2000, loss, rate)
+
+    def toggle(*_: object) -> None:
+        relay.cut = not relay.cut
+
+    signal.signal(signal.SIGUSR1, toggle)
     with bridges.apart() as taps:
         print(f"{', '.join(bridges.names)} are {milliseconds:g} ms apart; end with Ctrl-C", flush=True)
         carry(relay, taps, ended.is_set, place / COUNTS)
@@ -49,11 +57,13 @@ def main() -> int:
         metavar="MS",
         help="milliseconds from one datacenter to another and back",
     )
+    parser.add_argument("--loss", type=float, default=0, metavar="PERCENT", help="frames that are lost on the way (0)")
+    parser.add_argument("--rate", type=float, default=0, metavar="MBIT", help="megabits a second (0: no limit)")
     arguments = parser.parse_args()
     place = arguments.place.absolute()
     directory = place if place.is_relative_to(ROOT / ".lab") else lab_directory(place)
     try:
-        return run(directory, arguments.round_trip)
+        return run(directory, arguments.round_trip, arguments.loss / 100, arguments.rate * 125_000)
     except LabError as error:
         print(f"lab-distance: {error}", file=sys.stderr)
         return 1

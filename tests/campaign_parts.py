@@ -54,6 +54,11 @@ def distance(campaign: Campaign) -> None:
     campaign.survival("lab_stretch2", tests="test_distance.py")
 
 
+def datacenters(campaign: Campaign) -> None:
+    """Rows of the fault matrix that need several datacenters: cuts, poor links, the loss of a datacenter."""
+    campaign.survival("lab_stretch2,lab_stretch2_5,lab_stretch3", tests="test_matrix.py")
+
+
 def rotation(campaign: Campaign) -> None:
     """The chain of CAs under load."""
     with campaign.lab("rotation", *prepared()) as inventory:
@@ -257,6 +262,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "losses": losses,
     "failovers": failovers,
     "distance": distance,
+    "datacenters": datacenters,
     "rotation": rotation,
     "fencing": fencing,
     "faults": faults,

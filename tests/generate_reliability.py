@@ -3,12 +3,14 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from faults.matrix import ROWS, Row
 from observations import read
 from pages import between, write
+from survival.matrix import ROWS as OF_DATACENTERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"
@@ -51,7 +53,8 @@ def matrix() -> str:
     """Return the fault matrix and the number of records of its runs."""
     seen = read(SEEN)
     total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
-    lines = [line(row, seen.get(row.number, [])) for row in ROWS]
+    rows = sorted((*ROWS, *chain(*OF_DATACENTERS.values())), key=lambda row: (int(row.number.rstrip("ab")), row.number))
+    lines = [line(row, seen.get(row.number, [])) for row in rows]
     return f"\n{table(HEADLINE, lines)}\n\n{total} records were acknowledged in these runs.\n"
 
 

@@ -1,4 +1,4 @@
-"""Puts a distance between the datacenters of a running lab: frames between them arrive later, and are counted.
+"""Puts a distance between the datacenters of a running lab: frames between them arrive later or never, and are counted.
 
 Each datacenter gets a bridge of its own for each network of the lab, and a relay between the bridges holds every frame
 for half the round trip. The bridge that podman made keeps the machine itself, which is next to all datacenters. A host
@@ -11,6 +11,7 @@ import fcntl
 import heapq
 import json
 import os
+import random
 import select
 import struct
 import time
@@ -28,6 +29,8 @@ HOME = ""
 """In place of a datacenter: the bridge of podman, with the machine's own address."""
 TUNSETIFF, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
 FRAME = 65536
+QUEUE = 0.4
+"""Seconds that a frame may wait for a link of limited rate."""
 BURST = 64
 """Frames that are read of one bridge before others have their turn."""
 
@@ -43,9 +46,17 @@ class Relay:
     places: Mapping[bytes, str]
     delay: float
     """Seconds that a frame from one datacenter to another takes."""
+    loss: float = 0
+    """Share of the frames from one datacenter to another that are lost, from 0 to 1."""
+    rate: float = 0
+    """Bytes a second from one datacenter to another, 0 for no limit; what would wait longer than QUEUE is lost."""
+    cut: bool = False
+    """Whether all frames from one datacenter to another are lost."""
     counts: Counter[str] = field(default_factory=Counter)
     """Bytes from one datacenter to another, as `client dc1 dc2`."""
     waiting: list[tuple[float, int, int, bytes]] = field(default_factory=list)
+    free: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    """When a link of limited rate has sent what it was given."""
     taken: int = 0
 
     def take(self, side: int, frame: bytes, now: float) -> None:
@@ -55,11 +66,27 @@ class Relay:
         for number, (other, place) in enumerate(self.sides):
             if number == side or other != network or to not in (None, place):
                 continue
-            apart = HOME not in (datacenter, place)
-            if apart:
+            due = now
+            if HOME not in (datacenter, place):
+                sent = self.sent((network, datacenter, place), len(frame), now)
+                if sent is None:
+                    continue
+                due = sent + self.delay
                 self.counts[f"{network} {datacenter} {place}"] += len(frame)
             self.taken += 1
-            heapq.heappush(self.waiting, (now + self.delay * apart, self.taken, number, frame))
+            heapq.heappush(self.waiting, (due, self.taken, number, frame))
+
+    def sent(self, link: tuple[str, str, str], size: int, now: float) -> float | None:
+        """Return when a link has sent a frame of this size, None if the frame is lost."""
+        if self.cut or (self.loss and random.random() < self.loss):
+            return None
+        if not self.rate:
+            return now
+        begins = max(now, self.free.get(link, now))
+        if begins - now > QUEUE:
+            return None
+        self.free[link] = begins + size / self.rate
+        return self.free[link]
 
     def due(self, now: float) -> Iterator[tuple[int, bytes]]:
         """Yield (side, frame) of the frames whose time has come, in the order of their times."""

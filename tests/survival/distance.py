@@ -1,6 +1,8 @@
 """A distance between the datacenters of a stretched cluster, and what it costs."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from confluent_kafka import Producer
-from faults.inventory import ROOT
+from faults.inventory import ROOT, Inventory
 from faults.lab import UNITS, until
 
 from .quorum import modes_of
@@ -34,9 +36,13 @@ print(connected - begun, time.monotonic() - connected)
 class Link:
     """The link between the datacenters of a lab: bytes that passed it."""
 
-    def __init__(self, counts: Path) -> None:
-        """Read the file that the relay writes once a second."""
-        self._counts = counts
+    def __init__(self, counts: Path, relay: int) -> None:
+        """`counts` is the file that the relay writes once a second, `relay` the id of its process."""
+        self._counts, self._relay = counts, relay
+
+    def toggle(self) -> None:
+        """Cut the datacenters off from each other, or connect them again."""
+        os.kill(self._relay, signal.SIGUSR1)
 
     def settled(self) -> Mapping[str, int]:
         """Return {"client dc1 dc2": bytes} once the relay has written what passed until now."""
@@ -47,19 +53,25 @@ class Link:
 
 
 @contextmanager
-def apart(cluster: Stretched, milliseconds: float) -> Iterator[Link]:
-    """Put the datacenters so many milliseconds apart, there and back, until the end of the block."""
-    directory = cluster.inventory.lab_directory
+def apart(inventory: Inventory, milliseconds: float, *options: str) -> Iterator[Link]:
+    """Put the datacenters so many milliseconds apart, there and back, until the end of the block.
+
+    Further options are those of lab/distance.py.
+    """
+    directory = inventory.lab_directory
     assert directory
     (directory / "distance.json").unlink(missing_ok=True)
-    command = [sys.executable, str(ROOT / "lab" / "distance.py"), str(directory), "--round-trip", str(milliseconds)]
+    command = [
+        *(sys.executable, str(ROOT / "lab" / "distance.py"), str(directory)),
+        *("--round-trip", str(milliseconds), *options),
+    ]
     relay = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     assert relay.stdout
     try:
         line = relay.stdout.readline()
         assert "apart" in line, line
         until("the relay counts", (directory / "distance.json").exists, 30)
-        yield Link(directory / "distance.json")
+        yield Link(directory / "distance.json", relay.pid)
     finally:
         relay.terminate()
         print(relay.communicate(timeout=60)[0])

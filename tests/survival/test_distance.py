@@ -33,7 +33,7 @@ def test_what_a_distance_costs(stretched: Stretched, pytestconfig: pytest.Config
     print(json.dumps(found), flush=True)
     for milliseconds in ROUND_TRIPS:
         topic = one_partition(stretched)
-        with apart(stretched, milliseconds):
+        with apart(stretched.inventory, milliseconds):
             found[str(milliseconds)] = measured(stretched, topic)
             print(milliseconds, json.dumps(found[str(milliseconds)]), flush=True)
             code, text = stretched.attempt("playbooks/preflight.yml", "-e", json.dumps(QUICK))
@@ -70,7 +70,7 @@ def test_consumers_read_in_their_own_datacenter(stretched: Stretched) -> None:
     stretched.whole()
     leader = stretched.lab.leader(topic).partition("-")[0]
     host = next(host for host in stretched.inventory.hosts("kafka") if not host.startswith(f"{leader}-"))
-    with apart(stretched, 20) as link:
+    with apart(stretched.inventory, 20) as link:
         near = read(stretched, link, topic, host, "cat")
         far = read(stretched, link, topic, host, "grep -v client.rack")
     stretched.whole()

@@ -52,3 +52,39 @@ def test_a_frame_to_its_own_datacenter_goes_nowhere() -> None:
     link = relay()
     link.take(1, ONE + ONE, 5.0)
     assert list(link.due(6.0)) == []
+
+
+def test_a_cut_link_carries_nothing() -> None:
+    """Until it is whole again; the machine still reaches both datacenters."""
+    link, frame = relay(), TWO + ONE
+    link.cut = True
+    link.take(1, frame, 5.0)
+    link.take(0, TWO + MACHINE, 5.0)
+    assert list(link.due(9.0)) == [(2, TWO + MACHINE)]
+    link.cut = False
+    link.take(1, frame, 9.0)
+    assert list(link.due(10.0)) == [(2, frame)]
+
+
+def test_a_link_of_limited_rate_sends_one_frame_after_the_other() -> None:
+    """Each direction by itself; what would wait too long is lost."""
+    link = relay()
+    link.rate = 1000
+    frame, back = TWO + ONE + bytes(108), ONE + TWO + bytes(108)
+    for _ in range(9):
+        link.take(1, frame, 5.0)
+    link.take(2, back, 5.0)
+    sent = [(round(when, 2), side) for when, _, side, _ in sorted(link.waiting)]
+    assert sent == [(5.13, 2), (5.13, 1), (5.25, 2), (5.37, 2), (5.49, 2)]
+
+
+def test_some_frames_are_lost() -> None:
+    """About as many as were asked for, and never between the machine and a host."""
+    link = relay()
+    link.loss = 0.2
+    for _ in range(1000):
+        link.take(1, TWO + ONE, 5.0)
+        link.take(0, TWO + MACHINE, 5.0)
+    arrived = list(link.due(6.0))
+    assert arrived.count((2, TWO + MACHINE)) == 1000
+    assert 700 < arrived.count((2, TWO + ONE)) < 900
