@@ -49,12 +49,17 @@ def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
+def rows() -> list[Row]:
+    """Return the rows of one datacenter and of several, in the order of their numbers."""
+    everything = (*ROWS, *chain(*OF_DATACENTERS.values()))
+    return sorted(everything, key=lambda row: (int(row.number.rstrip("ab")), row.number))
+
+
 def matrix() -> str:
     """Return the fault matrix and the number of records of its runs."""
     seen = read(SEEN)
     total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
-    rows = sorted((*ROWS, *chain(*OF_DATACENTERS.values())), key=lambda row: (int(row.number.rstrip("ab")), row.number))
-    lines = [line(row, seen.get(row.number, [])) for row in rows]
+    lines = [line(row, seen.get(row.number, [])) for row in rows()]
     return f"\n{table(HEADLINE, lines)}\n\n{total} records were acknowledged in these runs.\n"
 
 
