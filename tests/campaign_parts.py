@@ -49,6 +49,11 @@ def failovers(campaign: Campaign) -> None:
     campaign.survival("lab_stretch2", tests="test_failover.py")
 
 
+def split_brain(campaign: Campaign) -> None:
+    """Both datacenters of lab_stretch2 take over, each from a control node of its own: what the record prevents."""
+    campaign.survival("lab_stretch2", tests="test_split_brain.py")
+
+
 def distance(campaign: Campaign) -> None:
     """The datacenters of lab_stretch2 are 2, 20 and 100 ms apart: what that costs, and where consumers read."""
     campaign.survival("lab_stretch2", tests="test_distance.py")
@@ -262,6 +267,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cuts": cuts,
     "losses": losses,
     "failovers": failovers,
+    "split-brain": split_brain,
     "distance": distance,
     "datacenters": datacenters,
     "rotation": rotation,

@@ -19,6 +19,7 @@ from faults.reader import read_all
 from faults.writer import Writer
 
 from .failures import cut_off
+from .logs import unlike
 from .quorum import modes_of
 from .stretched import Stretched
 
@@ -112,6 +113,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
     assert min_isr(stretched, topic) == before
     report = load(folder).compare(read_all(stretched.inventory.kafka_properties, topic))
     assert (report.missing, report.double) == ([], []), str(report)
+    assert unlike(stretched, topic) == []
     return took
 
 
