@@ -34,6 +34,8 @@ FOLDER = ROOT / "docs" / "drawings"
 SITES = ("dc1", "stretch2", "lab_stretch2_5", "stretch3")
 EXAMPLE = "dc1"
 SERVICES = (("kafka", "Brokers"), ("zookeeper", "ZooKeeper servers"), ("database", "PostgreSQL"))
+NARROW = 760
+"""Width of a drawing that a page shows at its full size."""
 PIN = 168
 """Width of the text beside an arrow to a port."""
 
@@ -351,34 +353,29 @@ def disaster() -> str:
     servers, brokers = (len(model.groups[name]) // 2 for name in ("zookeeper", "kafka"))
     factor = int(model.hosts[model.groups["kafka"][0]]["kafka_replication_factor"])
     numbers = {"before": factor - 1, "during": factor // 2}
-    svg = begin("A datacenter is lost, and returns", "Both datacenters before, during and after a failover to dc2.")
-    width, gap = (WIDTH - 2 * MARGIN - 3 * 24) / 4, 24
-    site_width = (width - 60) / 2
+    svg = Svg(NARROW, "A datacenter is lost, and returns", "Both datacenters before, during and after.", MAKER)
+    width = (NARROW - 3 * MARGIN) / 2
+    site_width = (width - 44) / 2
     for number, (title, text, least, writes) in enumerate(STAGES):
-        x = MARGIN + number * (width + gap)
-        svg.text(x, 70, title, size=14, bold=True)
+        x, y = MARGIN + number % 2 * (width + MARGIN), 30 + number // 2 * 240.0
+        svg.text(x, y, f"{number + 1}  {title}", size=15, bold=True)
         lost = number in (1, 2)
         for place, name in enumerate(("dc1", "dc2")):
-            left = x + place * (site_width + 60)
-            gone = lost and not place
-            svg.box(left, 84, site_width, 96, fill=PALE if gone else WHITE, dashes="6 4" if gone else "")
-            svg.text(left + 8, 102, name, bold=True)
-            state = (
-                ["lost" if number == 1 else "fenced off"] if gone else [f"{servers} ZooKeeper", f"{brokers} brokers"]
-            )
-            svg.lines(left + 8, 122, state)
+            left, gone = x + place * (site_width + 44), lost and not place
+            svg.box(left, y + 12, site_width, 76, fill=PALE if gone else WHITE, dashes="6 4" if gone else "")
+            svg.text(left + 8, y + 32, name, size=14, bold=True)
+            here = f"{servers} ZooKeeper servers", f"{brokers} brokers"
+            svg.lines(left + 8, y + 52, ["lost" if number == 1 else "fenced off"] if gone else here)
         middle = x + site_width
-        if not lost:
-            svg.line((middle, 132), (middle + 60, 132), weight=2)
+        if lost:
+            svg.line((middle + 14, y + 36), (middle + 30, y + 64), weight=2)
+            svg.line((middle + 30, y + 36), (middle + 14, y + 64), weight=2)
         else:
-            svg.line((middle + 24, 120), (middle + 36, 144), weight=2)
-            svg.line((middle + 36, 120), (middle + 24, 144), weight=2)
-        svg.marks(x, 204, [Mark("writes" if writes else "no writes")])
-        svg.text(x, 226, least.format(**numbers))
-        svg.lines(x, 248, wrapped(text, width))
-        if number:
-            svg.line((x - gap + 3, 132), (x - 4, 132), weight=2, arrow=True)
-    return svg.text_of_file(330)
+            svg.line((middle, y + 50), (middle + 44, y + 50), weight=2)
+        svg.marks(x, y + 112, [Mark("writes" if writes else "no writes")])
+        svg.text(x + 84, y + 112, least.format(**numbers), size=13)
+        svg.lines(x, y + 136, wrapped(text, width, 13), size=13)
+    return svg.text_of_file(480)
 
 
 def _joint(svg: Svg, x: float, y: float, to_x: float, to_y: float) -> None:

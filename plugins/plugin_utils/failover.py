@@ -86,13 +86,18 @@ def statement_errors(
 
 
 def plan(
-    groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str, lost: Sequence[str] | None = None
+    groups: Mapping[str, Sequence[str]],
+    hostvars: Mapping[str, Any],
+    survivor: str,
+    lost: Sequence[str] | None = None,
+    admin: str = "",
 ) -> dict[str, Any]:
     """Return the hosts, addresses and ids that a failover or failback needs.
 
     `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: all others). The keys:
 
-    - `admin`: the first host of the group admin that is not lost, else localhost;
+    - `admin`: the argument `admin`, else the first host of the group admin that is neither lost nor fenced (a ZooKeeper
+      server or broker), else localhost;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
@@ -111,11 +116,12 @@ def plan(
         "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
         "tls": server.get("admin_tls") or {},
     }
-    admins = [host for host in groups.get("admin", ()) if host not in _in(groups.get("admin", ()), hostvars, gone)]
+    everywhere = list(groups.get("admin", ()))
+    admins = [host for host in everywhere if host not in {*_in(everywhere, hostvars, gone), *zookeeper, *kafka}]
     return {
         "survivor": survivor,
         "lost": gone,
-        "admin": next(iter(admins), "localhost"),
+        "admin": admin or next(iter(admins), "localhost"),
         "zookeeper": zookeeper,
         "kafka": kafka,
         "lost_zookeeper": lost_zookeeper,

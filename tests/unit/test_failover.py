@@ -88,6 +88,13 @@ def test_the_admin_host_of_the_lost_datacenter_is_not_asked() -> None:
     assert plan({**GROUPS, "admin": ["dc1-admin"]}, hostvars, "dc2")["admin"] == "localhost"
 
 
+def test_an_admin_host_that_is_fenced_is_not_asked() -> None:
+    """A broker of the survivor could not see the servers that return; -e admin_host names another host."""
+    groups = {**GROUPS, "admin": ["dc2-kafka1"]}
+    assert plan(groups, site(), "dc2")["admin"] == "localhost"
+    assert plan(groups, site(), "dc2", admin="ops2")["admin"] == "ops2"
+
+
 @pytest.mark.parametrize(
     ("said", "lock", "words"),
     [
