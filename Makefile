@@ -111,7 +111,7 @@ bench-jobs: ## CPU cost of the Spark jobs against Kafka Streams and others, 10 m
 	@tests/run.sh bench-jobs
 
 docs: ## write the generated pages, tables and drawings anew: roles, errors, layouts, resources, reliability
-	@for page in role_docs site_docs errors layouts resources reliability drawings; do \
+	@for page in role_docs site_docs errors layouts resources reliability disaster drawings; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 SITE_VENV = .build/venv-docs
