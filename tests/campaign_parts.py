@@ -94,7 +94,7 @@ def faults(campaign: Campaign) -> None:
                 tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
                 campaign.run("pytest", *tests, "--inventory", inventory)
         finally:
-            campaign.run("make", "docs")
+            campaign.run("make", "docs", "PAGES=reliability")
 
 
 def kills(campaign: Campaign) -> None:

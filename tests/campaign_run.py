@@ -54,7 +54,7 @@ class Campaign:
             self.run("pytest", f"tests/survival/{tests}", "-m", "", "-n", "2", *chance, *options)
         finally:
             self.down(*(f"survival_{layout}" for layout in layouts.split(",")))  # of tests that were interrupted
-            self.run("make", "docs")
+            self.run("make", "docs", "PAGES=layouts reliability disaster")  # those that show what was seen
 
     def down(self, *labs: str) -> None:
         """Remove what stands of labs below .lab."""
