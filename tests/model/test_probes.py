@@ -116,17 +116,34 @@ def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inventory", "milliseconds", "warnings"),
-    [("lab_stretch2", 29.9, []), ("lab_stretch2", 30.0, [True]), ("lab_stretch2", 100.0, [False]), ("lab", 200.0, [])],
+    ("inventory", "milliseconds", "runs", "warnings"),
+    [
+        ("lab_stretch2", 29.9, False, set()),
+        ("lab_stretch2", 30.0, False, {True}),
+        ("lab_stretch2", 100.0, False, {False}),
+        ("lab_stretch2", 100.0, True, {True}),
+        ("lab", 200.0, False, set()),
+    ],
 )
-def test_the_shortest_connection_is_the_distance(inventory: str, milliseconds: float, warnings: list[bool]) -> None:
-    """All others waited for a processor too; in one datacenter there is no distance."""
+def test_the_shortest_connection_is_the_distance(
+    inventory: str, milliseconds: float, runs: bool, warnings: set[bool]
+) -> None:
+    """All others waited for a processor too; one datacenter has no distance, and a running cluster cannot be moved."""
     network = {"lab": "198.18.2", "lab_stretch2": "198.18.52"}[inventory]
     times = {f"{network}.23:9093": milliseconds, f"{network}.24:9093": milliseconds + 50}
     answers = probed(Probe("", "", "", answer(round_trips=times), inventory=inventory))
+    for each in answers.values():
+        each["converged"] = runs
     found = [problem for problem in check_hosts(lab(inventory), answers) if problem.code == "DATACENTERS_FAR"]
-    assert [problem.warning for problem in found] == warnings
+    assert {problem.warning for problem in found} == warnings
     assert all(str(round(milliseconds)) in problem.message for problem in found)
+
+
+def test_a_witness_far_away_is_no_problem() -> None:
+    """It has no replicas, and two of three groups are a quorum without it."""
+    times = {"198.18.54.17:2888": 120.0, "198.18.54.14:2888": 5.0}
+    answers = probed(Probe("", "", "", answer(round_trips=times), "dc1-zk1", inventory="lab_stretch2_5"))
+    assert [one.code for one in check_hosts(lab("lab_stretch2_5"), answers) if one.code == "DATACENTERS_FAR"] == []
 
 
 def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:

@@ -38,7 +38,7 @@ def test_what_a_distance_costs(stretched: Stretched, pytestconfig: pytest.Config
             print(milliseconds, json.dumps(found[str(milliseconds)]), flush=True)
             code, text = stretched.attempt("playbooks/preflight.yml", "-e", json.dumps(QUICK))
             said = "DATACENTERS_FAR" in text
-            assert (code, said) == {2: (0, False), 20: (0, False), 100: (2, True)}[milliseconds], text[-3000:]
+            assert (code, said) == (0, milliseconds == 100), text[-3000:]  # a warning, since the cluster runs
         assert found[str(milliseconds)]["connection ms"] >= milliseconds
         stretched.whole()
     for distance, values in found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
@@ -103,7 +103,7 @@ def reachable(model: Model, host: str, probe: Probe, older: Mapping[str, set[str
             yield machine.report(PEER_UNREACHABLE, "", place, result=result)
 
 
-UNWISE, UNFIT = 30, 100
+WARN, REJECT = 30, 100
 """Milliseconds of a round trip between datacenters of one cluster: from the first a warning, from the second an error.
 
 tests/survival/test_distance.py measures what a distance costs.
@@ -112,33 +112,33 @@ DATACENTERS_FAR = ProblemKind(
     "DATACENTERS_FAR",
     "a round trip between {datacenters} takes {milliseconds} ms: each write with acks=all, and each change in "
     "ZooKeeper, takes at least as long",
-    "use datacenters that are less than {unwise} ms apart, or a cluster in each of them, joined by mirrors "
-    "(docs/layouts.md#distance)",
+    "use datacenters that are less than {limit} ms apart (docs/layouts.md#distance), or a cluster in each of them",
 )
 
 
 def far_datacenters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Yield a problem for each two datacenters of a stretched cluster that are far apart.
+    """Yield a problem for each two datacenters with brokers of a stretched cluster that are far apart.
 
-    Their distance is the shortest time that a connection between hosts of the two took: other ones waited for a
-    processor as well.
+    Their distance is the shortest time that a connection between hosts of the two took: longer times include waiting
+    for a processor. A cluster that already runs gets a warning only, since no run can move it.
     """
+    with_brokers, runs = datacenters(model.brokers), any(probe.get("converged") for probe in probes.values())
     shortest: dict[tuple[str, str], float] = {}
     for host, probe in probes.items() if model.layout != "single" else ():
         for peer in peers(model, host):
             milliseconds = probe.get("round_trips", {}).get(f"{peer['address']}:{peer['port']}")
             places = sorted({str(model.machines[name].datacenter) for name in (host, peer["host"])})
-            if milliseconds is not None and len(places) == 2:
+            if milliseconds is not None and len(places) == 2 and all(name in with_brokers for name in places):
                 pair = (places[0], places[1])
                 shortest[pair] = min(milliseconds, shortest.get(pair, milliseconds))
     for pair, milliseconds in sorted(shortest.items()):
-        if milliseconds >= UNWISE:
+        if milliseconds >= WARN:
             yield DATACENTERS_FAR.problem(
-                (),
+                [broker.name for name in pair for broker in with_brokers[name]],
                 "layout",
                 model.layout,
-                warning=milliseconds < UNFIT,
+                warning=milliseconds < REJECT or runs,
                 datacenters=" and ".join(pair),
                 milliseconds=round(milliseconds),
-                unwise=UNWISE,
+                limit=WARN,
             )

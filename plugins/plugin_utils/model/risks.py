@@ -19,6 +19,7 @@ NAME = "accept_risks"
 OF_HOSTS = {
     "ZOOKEEPER_CHROOT_CHANGED": " for one run if that file is wrong",
     "ZOOKEEPER_SERVERS_CHANGED": " for one run if these are the same servers under other names",
+    "DATACENTERS_FAR": " if applications can wait as long",
 }
 # Codes that a site may accept. Outside production they are warnings.
 RISKS = frozenset(
@@ -65,7 +66,7 @@ RISKS = frozenset(
         "ZOOKEEPER_VERSION",
         # racks of different sizes
         "RACK_UNEVEN",
-        # another chroot or ensemble than the one that a broker was installed with
+        # another chroot or ensemble than the one that a broker was installed with, a stretched cluster over far links
         *OF_HOSTS,
     )
 )
