@@ -86,6 +86,7 @@ RULES: tuple[Rule, ...] = (
     topology.layout,
     topology.blanks,
     topology.racks,
+    topology.client_racks,
     topology.rack_groups,
     topology.rack_names,
     topology.rack_typos,

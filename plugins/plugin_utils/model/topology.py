@@ -192,6 +192,27 @@ def _uneven(model: Model, sizes: Mapping[str, int], factor: int) -> Iterator[Pro
             yield RACK_UNEVEN_LOSS.problem(hosts, "kafka_rack", value, most=most, **details)
 
 
+CLIENT_RACK = ProblemKind(
+    "CLIENT_RACK",
+    "no broker has this kafka_rack ({racks}): consumers read from leaders, also in other datacenters",
+    "set client_rack to the kafka_rack of near brokers, or to '' if consumers may read from afar",
+    warning=True,
+)
+
+
+def client_racks(model: Model) -> Iterator[Problem]:
+    """Yield a warning for each host with jobs whose client_rack is the rack of no broker.
+
+    A datacenter without brokers has no rack to read from.
+    """
+    known, servers = {broker.kafka_rack for broker in model.brokers}, {*names(model.brokers), *names(model.servers)}
+    empty = {machine.datacenter for machine in model.functional} - {*datacenters(model.brokers)}
+    for machine in model.functional:
+        value = machine.inputs.text("client_rack")
+        if value and known and value not in {*known, *empty} and machine.name not in servers:
+            yield machine.report(CLIENT_RACK, "client_rack", value, racks=sorted(map(str, known)))
+
+
 def racks(model: Model) -> Iterator[Problem]:
     """Yield a problem for brokers without a rack, and for racks of different sizes or in several datacenters."""
     named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack}

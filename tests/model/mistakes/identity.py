@@ -141,6 +141,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "failure domain of each host",
         variables=kafka(kafka_rack="{{ datacenter }}"),
     ),
+    Mistake(
+        "CLIENT_RACK",
+        "group spark/client_rack",
+        "set client_rack to the kafka_rack of near brokers",
+        variables={"spark": {"client_rack": "dc9"}},
+        inventory="lab_stretch3",
+    ),
     Mistake("RACK_UNEVEN", f"{BROKERS}/kafka_rack", "at least 3 racks", variables={"dc1-kafka3": {"rack": "b"}}),
     Mistake(
         "RACK_TOO_MANY",
@@ -148,6 +155,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "use the datacenter as the rack",
         inventory="stretch2",
         variables=kafka(kafka_rack="{{ inventory_hostname }}"),
+        also=frozenset({"CLIENT_RACK"}),
     ),
     Mistake(
         "RACK_IN_TWO_DATACENTERS",
@@ -160,6 +168,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-kafka2": {"kafka_rack": "b"},
             "dc2-kafka2": {"kafka_rack": "c"},
         },
+        also=frozenset({"CLIENT_RACK"}),
     ),
     Mistake(
         "NUMBER_OTHER",
