@@ -10,16 +10,18 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
 from derive import lab_directory
-from millrace_lab.distance import Bridges, Relay, carry
+from millrace_lab.distance import Bridges, Relay, carry, only_relay
 from millrace_lab.records import LabError
 from millrace_lab.shared_resources import Machine
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTS = "distance.json"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(place: Path, milliseconds: float, loss: float, rate: float) -> int:
@@ -28,7 +30,7 @@ def run(place: Path, milliseconds: float, loss: float, rate: float) -> int:
     `loss` is the share of lost frames, from 0 to 1; `rate` the bytes a second, 0 for no limit.
     """
     ended = Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, lambda *_: ended.set())
     bridges = Bridges(Machine(str(ROOT / "lab" / "podman.conf")), place)
     relay = Relay(bridges.sides(), bridges.places(), milliseconds / 2000, loss, rate)
@@ -37,13 +39,26 @@ def run(place: Path, milliseconds: float, loss: float, rate: float) -> int:
         relay.cut = not relay.cut
 
     signal.signal(signal.SIGUSR1, toggle)
-    with bridges.apart() as taps:
+    with only_relay(place), bridges.apart() as taps:
         print(f"{', '.join(bridges.names)} are {milliseconds:g} ms apart; end with Ctrl-C", flush=True)
         carry(relay, taps, ended.is_set, place / COUNTS)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # also for the commands that put the hosts back
     for pair, count in sorted(relay.counts.items()):
         network, source, target = pair.split(" ", 2)
         print(f"{network:<12} {source} -> {target} {count:>15,} bytes")
     return 0
+
+
+def at_most(limit: float) -> Callable[[str], float]:
+    """Return a type of options: a number from 0 to `limit`."""
+
+    def number(text: str) -> float:
+        if not 0 <= (value := float(text)) <= limit:
+            raise argparse.ArgumentTypeError(f"{text} is not from 0 to {limit:g}")
+        return value
+
+    return number
 
 
 def main() -> int:
@@ -52,13 +67,17 @@ def main() -> int:
     parser.add_argument("place", type=Path, help="an inventory of a running lab, or a folder below .lab")
     parser.add_argument(
         "--round-trip",
-        type=float,
+        type=at_most(10_000),
         default=20,
         metavar="MS",
         help="milliseconds from one datacenter to another and back",
     )
-    parser.add_argument("--loss", type=float, default=0, metavar="PERCENT", help="frames that are lost on the way (0)")
-    parser.add_argument("--rate", type=float, default=0, metavar="MBIT", help="megabits a second (0: no limit)")
+    parser.add_argument(
+        "--loss", type=at_most(100), default=0, metavar="PERCENT", help="frames that are lost on the way (0)"
+    )
+    parser.add_argument(
+        "--rate", type=at_most(100_000), default=0, metavar="MBIT", help="megabits a second (0: no limit)"
+    )
     arguments = parser.parse_args()
     place = arguments.place.absolute()
     directory = place if place.is_relative_to(ROOT / ".lab") else lab_directory(place)

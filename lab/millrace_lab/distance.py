@@ -1,8 +1,8 @@
 """Puts a distance between the datacenters of a running lab: frames between them arrive later or never, and are counted.
 
 Each datacenter gets a bridge of its own for each network of the lab, and a relay between the bridges holds every frame
-for half the round trip. The bridge that podman made keeps the machine itself, which is next to all datacenters. A host
-that restarts meanwhile is connected with podman's bridge again: begin anew.
+for half the round trip. The bridge that podman made keeps the machine itself, which is next to all datacenters. podman
+connects a restarted host to its own bridge: restart the relay then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .records import LabError
 from .shared_resources import Machine, prefix
 
 HOME = ""
-"""In place of a datacenter: the bridge of podman, with the machine's own address."""
+"""The side of the control node: podman's bridge."""
 TUNSETIFF, TAP, NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
 FRAME = 65536
 QUEUE = 0.4
@@ -56,7 +56,7 @@ class Relay:
     """Bytes from one datacenter to another, as `client dc1 dc2`."""
     waiting: list[tuple[float, int, int, bytes]] = field(default_factory=list)
     free: dict[tuple[str, str, str], float] = field(default_factory=dict)
-    """When a link of limited rate has sent what it was given."""
+    """Time at which a link of limited rate has sent all frames that it took."""
     taken: int = 0
 
     def take(self, side: int, frame: bytes, now: float) -> None:
@@ -100,10 +100,27 @@ class Relay:
 
 
 def tap(name: str) -> int:
-    """Make a TAP interface, which lives as long as this process; return its file descriptor."""
-    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH", name.encode(), TAP | NO_PACKET_INFORMATION))
+    """Make a TAP interface, which lives as long as this process; return its file descriptor.
+
+    Raises LabError if the machine cannot.
+    """
+    try:
+        descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+        fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH", name.encode(), TAP | NO_PACKET_INFORMATION))
+    except OSError as error:
+        raise LabError(f"interface {name}: {error.strerror}") from error
     return descriptor
+
+
+@contextmanager
+def only_relay(directory: Path) -> Iterator[None]:
+    """Be the only relay of a lab. Raises LabError if there is one already: two would take each other's bridges away."""
+    with (directory / "distance.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LabError(f"another make lab-distance runs on {directory}: end it first") from error
+        yield
 
 
 def carry(relay: Relay, taps: list[int], ended: Callable[[], bool], counts: Path) -> None:
@@ -129,7 +146,7 @@ def carry(relay: Relay, taps: list[int], ended: Callable[[], bool], counts: Path
 
 
 def write_counts(relay: Relay, path: Path) -> None:
-    """Write {"client dc1 dc2": bytes} as JSON, whole."""
+    """Replace the file by {"client dc1 dc2": bytes}, in one step."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(relay.counts))
     new.rename(path)
@@ -145,7 +162,9 @@ class Bridges:
             lab = json.loads((directory / "lab.json").read_text())
         except FileNotFoundError as error:
             raise LabError(f"{directory} is not a running lab: make it with make lab i=...") from error
-        self.datacenters: dict[str, str] = lab["datacenters"]
+        if "datacenters" not in lab:
+            raise LabError(f"{directory} was made by an older version: run make lab again")
+        self.datacenters = {host: str(name) for host, name in lab["datacenters"].items()}
         self.containers: dict[str, str] = lab["containers"]
         self.names = sorted({name for name in self.datacenters.values() if name})
         if len(self.names) < 2:
@@ -182,6 +201,9 @@ class Bridges:
             for settings in self._networks(container).values():
                 address = hardware_address(settings["IPAddress"])
                 found[bytes.fromhex(address.replace(":", ""))] = self.datacenters.get(host) or HOME
+        for link in json.loads(self.machine.run("ip", "-j", "link", "show", "type", "bridge")):
+            if link["ifname"] in self.home.values():
+                found[bytes.fromhex(link["address"].replace(":", ""))] = HOME
         return found
 
     def _networks(self, container: str) -> dict[str, dict[str, str]]:
@@ -190,19 +212,24 @@ class Bridges:
         ]["Networks"]
         return {name.rpartition("-")[2]: settings for name, settings in found.items()}
 
-    def connect(self, place_of: Callable[[str, str], str]) -> None:
-        """Connect each interface of each host with the bridge that `place_of(network, host)` names."""
+    def connect(self, place_of: Callable[[str, str], str]) -> list[str]:
+        """Connect each interface of each host with the bridge that `place_of(network, host)` names.
+
+        Return why it failed for some hosts, for example because they are down; the others are connected.
+        """
+        failed = []
         links = {link["ifindex"]: link["ifname"] for link in json.loads(self.machine.run("ip", "-j", "link"))}
         for host, container in self.containers.items():
-            pid = self.machine.run("podman", "inspect", "--format", "{{.State.Pid}}", container).strip()
-            if pid == "0":
-                raise LabError(f"{host} does not run: start it with make lab")
-            inside = json.loads(self.machine.run("nsenter", "-t", pid, "-n", "ip", "-j", "link"))
-            for link in inside:
-                if link["ifname"] in self.home:
-                    self.machine.run(
-                        "ip", "link", "set", links[link["link_index"]], "master", place_of(link["ifname"], host)
-                    )
+            try:
+                pid = self.machine.run("podman", "inspect", "--format", "{{.State.Pid}}", container).strip()
+                inside = json.loads(self.machine.run("nsenter", "-t", pid, "-n", "ip", "-j", "link"))
+                for link in inside:
+                    if link["ifname"] in self.home:
+                        bridge = place_of(link["ifname"], host)
+                        self.machine.run("ip", "link", "set", links[link["link_index"]], "master", bridge)
+            except LabError as error:
+                failed.append(f"{host}: {error}")
+        return failed
 
     @contextmanager
     def apart(self) -> Iterator[list[int]]:
@@ -218,7 +245,8 @@ class Bridges:
                 taps.append(tap(name))
                 self.machine.run("ip", "link", "set", name, "txqueuelen", "10000")
                 self.machine.run("ip", "link", "set", name, "master", self.bridge(side), "up")
-            self.connect(lambda kind, host: self.bridge((kind, self.datacenters.get(host) or HOME)))
+            if failed := self.connect(lambda kind, host: self.bridge((kind, self.datacenters.get(host) or HOME))):
+                raise LabError("; ".join(failed))
             yield taps
         finally:
             self.together()
@@ -227,7 +255,7 @@ class Bridges:
 
     def together(self) -> None:
         """Put all hosts back on podman's bridges, and remove those of the datacenters, also of a relay that died."""
-        self.connect(lambda kind, _: self.home[kind])
+        self.connect(lambda kind, _: self.home[kind])  # a host that is down starts on podman's bridge
         there = {link["ifname"] for link in json.loads(self.machine.run("ip", "-j", "link", "show", "type", "bridge"))}
         for side in self.sides():
             if side[1] and self.bridge(side) in there:
