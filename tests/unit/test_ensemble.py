@@ -138,8 +138,8 @@ HELD = "zk_znode_count\t{}\nzk_approximate_data_size\t20311\nzk_digest_mismatche
     [
         ((141, 0), []),
         ((140, 0), ["zk1 141 znodes, 20311 bytes", "zk3 140 znodes, 20311 bytes"]),
-        ((141, 2), ["zk3 141 znodes, 20311 bytes, 2 digests unlike the leader's"]),
-        (None, ["zk3 no answer"]),
+        ((141, 2), ["zk3 141 znodes, 20311 bytes, 2 digest mismatches with the leader"]),
+        (None, ["zk3 reports no znodes"]),
     ],
 )
 def test_servers_with_other_data(
@@ -153,6 +153,12 @@ def test_servers_with_other_data(
     found = problems(SERVERS, port, compare=True)[1]
     assert [line for line in said if line not in "".join(found)] == []
     assert bool(found) == bool(said)
+
+
+def test_servers_that_report_no_data_are_not_the_same(serve: Callable[[str, Answers], Server], port: int) -> None:
+    for address, answers in (("127.0.0.1", leader(2)), ("127.0.0.2", follower()), ("127.0.0.3", follower())):
+        serve(address, answers)
+    assert problems(SERVERS, port, compare=True)[1] != []
 
 
 def test_observers_are_not_counted(serve: Serve, port: int) -> None:

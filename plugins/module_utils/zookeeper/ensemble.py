@@ -90,25 +90,25 @@ def undeclared_servers(
 
 
 def contents(mntr: str) -> str:
-    """Return what a server holds, from its answer to `mntr`: `141 znodes, 20311 bytes`; '' if the answer is unusable.
+    """Return number and size of a server's znodes, from its answer to `mntr`: `141 znodes, 20311 bytes`.
 
-    A server that found a digest of its data unlike the leader's names that too. The leader sends a digest with each
-    transaction, so servers with other data do not go unnoticed.
+    Return '' if the answer does not contain them. The leader sends a digest of its data with each transaction; the text
+    also contains how many of them differed on this server since it was started.
     """
     found = dict(re.findall(r"^zk_(\w+)\t(\d+)", mntr, re.MULTILINE))
     if not {"znode_count", "approximate_data_size"} <= found.keys():
         return ""
     wrong = int(found.get("digest_mismatches_count", 0))
-    digests = f", {wrong} digests unlike the leader's" if wrong else ""
+    digests = f", {wrong} digest mismatches with the leader" if wrong else ""
     return f"{found['znode_count']} znodes, {found['approximate_data_size']} bytes{digests}"
 
 
-def unlike(servers: Mapping[str, str], port: int, tls: Tls | None, names: Collection[str]) -> list[str]:
+def data_differences(servers: Mapping[str, str], port: int, tls: Tls | None, names: Collection[str]) -> list[str]:
     """Return a text on the servers in `names` whose data differ; [] if all hold the same."""
     held = {name: contents(four_letter_word(servers[name], port, "mntr", tls)) for name in names}
-    if len(set(held.values())) == 1 and not any("unlike" in content for content in held.values()):
+    if len(set(held.values())) == 1 and all(held.values()) and not any("mismatch" in text for text in held.values()):
         return []
-    return ["data differ: " + "; ".join(f"{name} {content or 'no answer'}" for name, content in held.items())]
+    return ["data differ: " + "; ".join(f"{name} {text or 'reports no znodes'}" for name, text in held.items())]
 
 
 def problems(
@@ -138,7 +138,7 @@ def problems(
         if synced < followers:
             lines.append(f"{synced} of {followers} followers in sync")
     if compare and not lines:
-        lines = unlike(servers, port, tls, [name for name, mode in modes.items() if mode in SERVES])
+        lines = data_differences(servers, port, tls, [name for name, mode in modes.items() if mode in SERVES])
     return modes, lines
 
 
