@@ -96,8 +96,8 @@ def plan(
 
     `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: all others). The keys:
 
-    - `admin`: the argument `admin`, else the first host of the group admin that is neither lost nor fenced (a ZooKeeper
-      server or broker), else localhost;
+    - `admin`: the first of the argument `admin` and the group admin that is not lost, else localhost. For a failback
+      (`lost` is given), no ZooKeeper server or broker: they are fenced, and could not see those that return;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
@@ -116,12 +116,13 @@ def plan(
         "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
         "tls": server.get("admin_tls") or {},
     }
-    everywhere = list(groups.get("admin", ()))
-    admins = [host for host in everywhere if host not in {*_in(everywhere, hostvars, gone), *zookeeper, *kafka}]
+    asked = [host for host in dict.fromkeys((admin, *groups.get("admin", ()))) if host in {*hostvars, "localhost"}]
+    away = {*_in((host for host in asked if host in hostvars), hostvars, gone), *([*zookeeper, *kafka] if lost else ())}
+    admins = [host for host in asked if host not in away]
     return {
         "survivor": survivor,
         "lost": gone,
-        "admin": admin or next(iter(admins), "localhost"),
+        "admin": next(iter(admins), "localhost"),
         "zookeeper": zookeeper,
         "kafka": kafka,
         "lost_zookeeper": lost_zookeeper,

@@ -70,6 +70,11 @@ class Stretched:
         return Lab(self.inventory)
 
     @property
+    def record(self) -> Path:
+        """The file on this machine in which a failover is recorded (failover_lock)."""
+        return self.inventory.pki / "failover.json"
+
+    @property
     def name(self) -> str:
         """The name of the inventory that was copied."""
         return self.source.name

@@ -14,7 +14,7 @@ from statistics import median
 
 import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType
-from faults.lab import UNITS, until
+from faults.lab import UNITS, until, until_none
 from faults.ledger import load
 from faults.reader import read_all
 from faults.writer import Writer
@@ -216,3 +216,33 @@ def test_ten_failovers(
     for name in found[0]:
         values = [took[name] for took in found]
         note(f"{name}: median {median(values):.1f} s, most {max(values):.1f} s, of {len(values)}")
+
+
+@pytest.mark.campaign
+def test_a_server_of_the_survivor_is_lost_too(stretched: Stretched, topic: str) -> None:
+    """A failback goes on without it, also after an interruption between its restarts; it joins when it returns."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    before, options = min_isr(stretched, topic), STATEMENT.format(survivor="dc2").split()
+    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
+    kill(stretched, hosts, KILLS[0])
+    mend = cut_off(stretched, hosts)
+    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    stretched.play("playbooks/failover.yml", *options)
+    mend()
+    mend = cut_off(stretched, ["dc2-zk3"])
+    stretched.interrupt("playbooks/failback.yml", "Wait until this server", "-e", "ansible_ssh_timeout=5")
+    code, text = stretched.attempt("playbooks/failback.yml")
+    assert (code != 0, "first run failover.yml again" in " ".join(text.split())) == (True, True), text[-3000:]
+    stretched.play("playbooks/failover.yml", *options)
+    record = stretched.record.read_text()
+    code, text = stretched.attempt("playbooks/failback.yml")
+    assert (code, "Left out: dc2-zk3" in " ".join(text.split())) == (0, True), text[-3000:]
+    assert min_isr(stretched, topic) == before
+    mend()
+    code, text = stretched.attempt("playbooks/site.yml", "--limit", "dc2-zk3")
+    assert (code != 0, "FAILOVER_ACTIVE" in text) == (True, True), text[-3000:]
+    stretched.record.write_text(record)
+    stretched.play("playbooks/failback.yml")
+    stretched.whole()
+    until_none("all servers serve", stretched.lab.zookeeper_problems, 60)

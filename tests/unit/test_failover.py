@@ -89,10 +89,17 @@ def test_the_admin_host_of_the_lost_datacenter_is_not_asked() -> None:
 
 
 def test_an_admin_host_that_is_fenced_is_not_asked() -> None:
-    """A broker of the survivor could not see the servers that return; -e admin_host names another host."""
-    groups = {**GROUPS, "admin": ["dc2-kafka1"]}
-    assert plan(groups, site(), "dc2")["admin"] == "localhost"
-    assert plan(groups, site(), "dc2", admin="ops2")["admin"] == "ops2"
+    """A broker of the survivor sees the survivor, and not the servers that return; -e admin_host names another host."""
+    groups, hostvars = {**GROUPS, "admin": ["dc2-kafka1"]}, {**site(), "ops2": {}}
+    assert plan(groups, hostvars, "dc2")["admin"] == "dc2-kafka1"
+    assert plan(groups, hostvars, "dc2", ["dc1"])["admin"] == "localhost"
+    for named, asked in (
+        ("ops2", "ops2"),
+        ("localhost", "localhost"),
+        ("dc1-kafka1", "localhost"),
+        ("typo", "localhost"),
+    ):
+        assert plan(groups, hostvars, "dc2", ["dc1"], named)["admin"] == asked
 
 
 @pytest.mark.parametrize(
