@@ -21,8 +21,8 @@ LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
 # Where scripts find what they import; pytest has it from pyproject.toml.
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
-.PHONY: help lab lab-orders lab-distance lab-down lab-down-all setup archives collection test lint unit render spark molecule
-.PHONY: alone survival campaign campaign-status landed quick
+.PHONY: help lab lab-orders lab-distance lab-down lab-down-all setup archives collection test lint unit render spark
+.PHONY: molecule alone survival campaign campaign-status landed quick
 .PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs
 .PHONY: docs docs-site changelog site-tools definitions lock python
 
