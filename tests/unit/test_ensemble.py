@@ -147,7 +147,8 @@ def test_servers_with_other_data(
 ) -> None:
     """One that holds something else, or noticed itself that it does, is named with what the others hold."""
     for address, answers in (("127.0.0.1", leader(2)), ("127.0.0.2", follower()), ("127.0.0.3", follower())):
-        more = HELD.format(*(last if address.endswith("3") else (141, 0))) if last or not address.endswith("3") else ""
+        held = last if address.endswith("3") else (141, 0)
+        more = HELD.format(held[0], held[1]) if held else ""
         serve(address, {**answers, "mntr": answers["mntr"] + more})
     assert problems(SERVERS, port)[1] == []
     found = problems(SERVERS, port, compare=True)[1]

@@ -13,7 +13,7 @@ import generate_layouts
 import generate_reliability
 import observations
 import pytest
-from faults import test_matrix
+from faults import endure, test_matrix
 from faults.ledger import Report
 from faults.matrix import ROWS
 from observations import Record, given_file, given_folder, of_layout
@@ -117,9 +117,9 @@ def test_a_row_that_fails_is_on_record_and_in_the_table(monkeypatch: pytest.Monk
     """With the first line of its reason; what is measured of another run of it is measured still."""
     file, config = tmp_path / "faults.json", MagicMock()
     config.getoption.return_value = file
-    took = test_matrix.Took(1.25, 12.0, Report(acknowledged=900, read=900))
+    took = endure.Took(1.25, 12.0, Report(acknowledged=900, read=900))
     for outcome in (AssertionError("kafka.service of dc1-a | is back: not within 60 s\nmore"), took):
-        monkeypatch.setattr(test_matrix, "endure", MagicMock(side_effect=[outcome]))
+        monkeypatch.setattr(endure, "endure", MagicMock(side_effect=[outcome]))
         try:
             test_matrix.test_row(ROWS[1], MagicMock(), "topic", tmp_path, print, config)
         except AssertionError as error:
