@@ -83,7 +83,7 @@ def test_a_unit_that_ends_again_and_again(
         if options[-1] == host_units.RESTARTED:
             return [f"{now - before:.6f} host systemd[1]: a.service: Scheduled restart job" for before in ago]
         assert f"--until=@{int(now) - ago[-1]}" in options
-        return ["ERROR millrace: topic lines: not found"]
+        return ["ERROR millrace: topic lines: not found", "\tat kafka.Kafka$.main(Kafka.scala:92)", "\t... 3 more", ""]
 
     monkeypatch.setattr(host_units, "journal", journal)
     monkeypatch.setattr(host_units, "run", lambda *argv: f"ActiveState={state}\nNRestarts={restarts}\n")

@@ -174,7 +174,8 @@ def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None)
         (found,) = shown("ActiveState,SubState,NRestarts", [name])
         counts.append(int(found["NRestarts"] or 0))  # it may count older ones as well
         if found["ActiveState"] == "failed" or found["SubState"] == "auto-restart" or counts[-1] > counts[0]:
-            messages = run("journalctl", "-q", "-u", name, "-n", "12", "-o", "cat", "--no-pager").strip()
+            printed = run("journalctl", "-q", "-u", name, "-n", "60", "-o", "cat", "--no-pager").splitlines()
+            messages = "\n".join(without_frames(printed)[-12:])
             raise StateError(
                 f"{name} was started and ends at once, so it is down here; nothing else was stopped. Correct the cause "
                 f"and run again: a unit that is down may be restarted. Its last messages:\n{messages}"
@@ -225,13 +226,22 @@ def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
         restarted = journal("-o", "short-unix", "--since", "-1h", f"UNIT={name}", RESTARTED) if number >= 2 else []
         times = [float(line.split(maxsplit=1)[0]) for line in restarted][-number:]
         if len(times) >= 2 and now - times[-1] <= 2 * (times[-1] - times[0]) / (len(times) - 1):
-            last = journal("-n", "1", "-o", "cat", f"--until=@{int(times[-1])}", f"_SYSTEMD_UNIT={name}")
+            before = f"--until=@{int(times[-1])}"
+            last = without_frames(journal("-n", "60", "-o", "cat", before, f"_SYSTEMD_UNIT={name}"))
             found[name] = {
                 "starts": len(times),
                 "seconds": round(now - times[0]),
                 "line": printable(last[-1].strip()[:300]) if last else "",
             }
     return found
+
+
+def without_frames(lines: Iterable[str]) -> list[str]:
+    """Return the lines of a service without blank ones and without the frames of Java's stack traces.
+
+    A Java service ends with dozens of frames; the exception above them says why.
+    """
+    return [line for line in lines if line.strip() and not re.match(r"\s+(at \S+\(|\.\.\. \d+ more)", line)]
 
 
 def journal(*options: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import (
@@ -209,7 +209,8 @@ def certificates_section(certificates: Certificates, now: datetime) -> Section:
     rows, problems = [], [*certificates.answer.get("problems", [])]
     for host, answer in certificates.answer.get("hosts", {}).items():
         for name, certificate in answer["held"].items():
-            days_left = (datetime.fromisoformat(certificate["until"]).replace(tzinfo=UTC) - now).days
+            left = datetime.fromisoformat(certificate["until"]).replace(tzinfo=UTC) - now
+            days_left = int(left / timedelta(days=1))  # towards 0: expired for three days and an hour is -3
             rows.append((host, name, certificate["subject"], certificate["until"], days_left))
             if days_left < certificates.days:
                 problems.append(
