@@ -239,7 +239,7 @@ def failing(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 def without_frames(lines: Iterable[str]) -> list[str]:
     """Return the lines of a service without blank ones and without the frames of Java's stack traces.
 
-    A Java service ends with dozens of frames; the exception above them says why.
+    A Java service ends with dozens of frames; the exception above them is the reason.
     """
     return [line for line in lines if line.strip() and not re.match(r"\s+(at \S+\(|\.\.\. \d+ more)", line)]
 
