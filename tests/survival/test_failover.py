@@ -232,11 +232,13 @@ def test_a_server_of_the_survivor_is_lost_too(stretched: Stretched, topic: str) 
     mend()
     mend = cut_off(stretched, ["dc2-zk3"])
     stretched.interrupt("playbooks/failback.yml", "Wait until this server", "-e", "ansible_ssh_timeout=5")
-    code, text = stretched.attempt("playbooks/failback.yml")
-    assert (code != 0, "first run failover.yml again" in " ".join(text.split())) == (True, True), text[-3000:]
-    stretched.play("playbooks/failover.yml", *options)
     record = stretched.record.read_text()
     code, text = stretched.attempt("playbooks/failback.yml")
+    if code:  # the votes of the server that was not restarted yet were not enough for a leader
+        assert "first run failover.yml again" in " ".join(text.split()), text[-3000:]
+        stretched.play("playbooks/failover.yml", *options)
+        record = stretched.record.read_text()
+        code, text = stretched.attempt("playbooks/failback.yml")
     assert (code, "Left out: dc2-zk3" in " ".join(text.split())) == (0, True), text[-3000:]
     assert min_isr(stretched, topic) == before
     mend()
