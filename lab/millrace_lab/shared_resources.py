@@ -195,7 +195,7 @@ class Machine:
         for bridge in self.bridges():
             stood = " ".join(map(str, subnets(bridge)))
             if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']} {stood}"):
-                self.remove_distance(bridge["network_interface"])
+                self.remove_distance(bridge.get("network_interface", ""))
                 self.run("podman", "network", "rm", bridge["name"])
         self.remove_disks(lab_id)
         for claim in self.claims():
@@ -204,7 +204,7 @@ class Machine:
 
     def remove_distance(self, bridge: str) -> None:
         """Remove the bridges that a killed relay of distance.py left, those named after a bridge of podman."""
-        for link in json.loads(self.run("ip", "-j", "link", "show", "type", "bridge")):
+        for link in json.loads(self.run("ip", "-j", "link", "show", "type", "bridge")) if bridge else ():
             if re.fullmatch(rf"{prefix(bridge)}[cr]\d+", link["ifname"]):
                 self.run("ip", "link", "del", link["ifname"])
 

@@ -141,6 +141,16 @@ def test_hosts_that_are_down_keep_no_other_apart(tmp_path: Path) -> None:
     assert bridges.places()[bytes.fromhex("020000000009")] == HOME
 
 
+def test_bridges_of_a_killed_relay_go_with_the_lab() -> None:
+    """Those named after the network's own bridge; a network without a bridge has none."""
+    machine = Fake()
+    machine.remove_distance("")
+    assert machine.ran == []
+    machine.remove_distance("podman7")
+    machine.remove_distance("podman77")
+    assert [command for command in machine.ran if "del" in command] == ["ip link del mr7c0"]
+
+
 def test_one_relay_at_a_time(tmp_path: Path) -> None:
     with only_relay(tmp_path), pytest.raises(LabError, match="another make lab-distance"), only_relay(tmp_path):
         pass
