@@ -79,6 +79,10 @@ class Stretched:
         """The name of the inventory that was copied."""
         return self.source.name
 
+    def servers_of(self, datacenter: str) -> list[str]:
+        """Return the ZooKeeper servers and brokers of a datacenter."""
+        return [host for group in UNITS for host in self.inventory.hosts(group) if host.startswith(f"{datacenter}-")]
+
     def play(self, playbook: str, *options: str) -> None:
         """Run a playbook on the copied inventory, and say how long it took."""
         code, text = self.attempt(playbook, *options)
@@ -202,6 +206,11 @@ class Stretched:
             for host, values in self.inventory.variables.items()
         }
         return replace(self.inventory, variables=variables)
+
+
+def statement(survivor: str) -> list[str]:
+    """Return the options of failover.yml with which an operator states everything."""
+    return f"-e survivor={survivor} -e confirm={survivor} -e fenced=power".split()
 
 
 def prepared_image(*groups: str) -> str:

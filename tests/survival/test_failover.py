@@ -14,21 +14,20 @@ from statistics import median
 
 import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType
-from faults.lab import UNITS, until, until_none
+from faults.lab import until, until_none
 from faults.ledger import load
 from faults.reader import read_all
 from faults.writer import Writer
 from observations import write
 
-from .failures import cut_off
+from .failures import Mend, cut_off
 from .logs import unlike
 from .quorum import modes_of
-from .stretched import Stretched
+from .stretched import Stretched, statement
 
 LAYOUT = "lab_stretch2"
 OTHER = {"dc1": "dc2", "dc2": "dc1"}
 KILLS = ("at once", "ZooKeeper first", "brokers first")
-STATEMENT = "-e survivor={survivor} -e confirm={survivor} -e fenced=power"
 REPORT = re.compile(
     r"ZooKeeper served after (?P<served>[\d.]+) s, min.insync.replicas was lowered after (?P<lowered>[\d.]+) s, and a "
     r"write with acks=all succeeded after (?P<written>[\d.]+) s"
@@ -62,6 +61,15 @@ def kill(cluster: Stretched, hosts: list[str], order: str) -> None:
         cluster.take_away(hosts)
 
 
+def lose(cluster: Stretched, datacenter: str) -> Mend:
+    """Kill a datacenter at once, and cut it off; return when the servers of the other one have noticed."""
+    hosts = cluster.servers_of(datacenter)
+    kill(cluster, hosts, KILLS[0])
+    mend = cut_off(cluster, hosts)
+    cluster.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    return mend
+
+
 def min_isr(cluster: Stretched, topic: str) -> str:
     """Return min.insync.replicas as it applies to a topic."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
@@ -75,7 +83,7 @@ def test_what_is_refused(stretched: Stretched, topic: str) -> None:
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
     stretched.play("playbooks/disaster.yml")  # its first write creates __consumer_offsets, which takes some seconds
-    code, text = stretched.attempt("playbooks/failover.yml", *STATEMENT.format(survivor="dc2").split())
+    code, text = stretched.attempt("playbooks/failover.yml", *statement("dc2"))
     assert (code != 0, "no disaster" in text, "Nothing was changed" in text) == (True, True, True), text[-2000:]
     code, text = stretched.attempt("playbooks/failback.yml")
     assert code != 0
@@ -85,7 +93,7 @@ def test_what_is_refused(stretched: Stretched, topic: str) -> None:
 def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path) -> dict[str, float]:
     """Kill a datacenter under load, fail over and back; return how many seconds each part took. Nothing may be lost."""
     survivor, run, took = OTHER[lost], uuid.uuid4().hex[:8], dict[str, float]()
-    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith(f"{lost}-")]
+    hosts = stretched.servers_of(lost)
     before = min_isr(stretched, topic)
     load_of = Writer(
         stretched.inventory.kafka_properties, topic, folder, run=run, rate=50, limit=100_000, delivery_timeout=MOST
@@ -99,7 +107,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
         assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
         begun = time.monotonic()
-        code, text = stretched.attempt("playbooks/failover.yml", *STATEMENT.format(survivor=survivor).split())
+        code, text = stretched.attempt("playbooks/failover.yml", *statement(survivor))
         assert code == 0, text[-3000:]
         took["failover.yml"] = time.monotonic() - begun
         reported = REPORT.search(" ".join(text.replace('"', " ").split()))
@@ -160,11 +168,8 @@ def test_a_run_that_is_killed_is_continued(stretched: Stretched, topic: str) -> 
     """Both playbooks are killed in each of their steps, and a last run ends them."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
-    before, options = min_isr(stretched, topic), STATEMENT.format(survivor="dc2").split()
-    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
-    kill(stretched, hosts, KILLS[0])
-    mend = cut_off(stretched, hosts)
-    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    before, options = min_isr(stretched, topic), statement("dc2")
+    mend = lose(stretched, "dc1")
     for step in FAILOVER_STEPS:
         stretched.interrupt("playbooks/failover.yml", step, *options)
     stretched.play("playbooks/failover.yml", *options)
@@ -182,18 +187,15 @@ def test_a_failover_that_only_fenced_is_ended(stretched: Stretched, topic: str) 
     """It is killed after the fence, the lost datacenter returns, and failback.yml lets both connect again."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
-    options = STATEMENT.format(survivor="dc2").split()
-    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
-    kill(stretched, hosts, KILLS[0])
-    mend = cut_off(stretched, hosts)
-    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    options = statement("dc2")
+    mend = lose(stretched, "dc1")
     stretched.interrupt("playbooks/failover.yml", "Copy the data", *options)
     mend()
-    stretched.start_zookeeper(hosts)
+    stretched.start_zookeeper(stretched.servers_of("dc1"))
     code, text = stretched.attempt("playbooks/failover.yml", *options)
     assert (code != 0, "playbooks/failback.yml ends that" in " ".join(text.split())) == (True, True), text[-2000:]
     stretched.play("playbooks/failback.yml")
-    stretched.start_brokers(hosts)
+    stretched.start_brokers(stretched.servers_of("dc1"))
     stretched.whole()
 
 
@@ -223,11 +225,8 @@ def test_a_server_of_the_survivor_is_lost_too(stretched: Stretched, topic: str) 
     """A failback goes on without it, also after an interruption between its restarts; it joins when it returns."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
-    before, options = min_isr(stretched, topic), STATEMENT.format(survivor="dc2").split()
-    hosts = [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith("dc1-")]
-    kill(stretched, hosts, KILLS[0])
-    mend = cut_off(stretched, hosts)
-    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    before, options = min_isr(stretched, topic), statement("dc2")
+    mend = lose(stretched, "dc1")
     stretched.play("playbooks/failover.yml", *options)
     mend()
     mend = cut_off(stretched, ["dc2-zk3"])

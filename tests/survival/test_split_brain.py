@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Message, Producer
-from faults.lab import UNITS
 
 from .failures import cut_off
-from .stretched import Stretched
+from .stretched import Stretched, statement
 
 pytestmark = pytest.mark.campaign
 LAYOUT = "lab_stretch2"
-STATEMENT = "-e survivor={survivor} -e confirm={survivor} -e fenced=power"
 
 
 def write(cluster: Stretched, topic: str, hosts: list[str], value: str) -> int:
@@ -41,20 +39,16 @@ def test_without_the_record_both_datacenters_serve(stretched: Stretched, topic: 
     """With it the second failover is refused; without it, two records get one offset. Then all commands refuse."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
-    sides = {
-        name: [host for group in UNITS for host in stretched.inventory.hosts(group) if host.startswith(f"{name}-")]
-        for name in ("dc1", "dc2")
-    }
-    second, third = STATEMENT.format(survivor="dc2").split(), STATEMENT.format(survivor="dc1").split()
+    sides = {name: stretched.servers_of(name) for name in ("dc1", "dc2")}
     mend = cut_off(stretched, sides["dc1"])
     stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
-    stretched.play("playbooks/failover.yml", *second)
+    stretched.play("playbooks/failover.yml", *statement("dc2"))
     mend()
     mend = cut_off(stretched, sides["dc2"])
-    code, text = stretched.attempt("playbooks/failover.yml", *third)
+    code, text = stretched.attempt("playbooks/failover.yml", *statement("dc1"))
     assert (code != 0, "dc2 already took over" in " ".join(text.split())) == (True, True), text[-2000:]
     other = json.dumps({"failover_lock": str(tmp_path / "failover.json")})  # as on another control node
-    stretched.play("playbooks/failover.yml", *third, "-e", other)
+    stretched.play("playbooks/failover.yml", *statement("dc1"), "-e", other)
     mend()
     values = {name: f"{name} {uuid.uuid4().hex}" for name in sides}
     offsets = {name: write(stretched, topic, hosts, values[name]) for name, hosts in sides.items()}
