@@ -128,7 +128,7 @@ class Fake(Machine):
 
 
 def test_hosts_that_are_down_keep_no_other_apart(tmp_path: Path) -> None:
-    """All hosts that run are put back, and the bridges removed; a new distance is refused, and names the host."""
+    """Hosts that run are put back, and the bridges are removed. The error of a new relay names the other host."""
     hosts = {"dc1-zk1": "dc1", "dc2-zk1": "dc2"}
     lab = {"datacenters": hosts, "containers": {host: f"lab-1-{host}" for host in hosts}}
     (tmp_path / "lab.json").write_text(json.dumps(lab))
