@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import ECHO, installed, lets_in, lines
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -125,7 +126,7 @@ def far_datacenters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Probl
     with_brokers, runs = datacenters(model.brokers), any(probe.get("converged") for probe in probes.values())
     shortest: dict[tuple[str, str], float] = {}
     for host, probe in probes.items() if model.layout != "single" else ():
-        for peer in peers(model, host):
+        for peer in filter(lambda peer: is_address(peer["address"]), peers(model, host)):  # a name takes a lookup
             milliseconds = probe.get("round_trips", {}).get(f"{peer['address']}:{peer['port']}")
             places = sorted({str(model.machines[name].datacenter) for name in (host, peer["host"])})
             if milliseconds is not None and len(places) == 2 and all(name in with_brokers for name in places):
