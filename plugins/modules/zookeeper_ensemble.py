@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import O
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     EnsembleError,
+    digest_mismatches,
     keep_root_acl,
     undeclared_servers,
     wait,
@@ -62,7 +63,8 @@ options:
     type: int
   compare:
     description: >-
-      Whether the servers that serve also have to hold the same data, by number of znodes, size and digests.
+      Whether the servers that serve also need the same number of znodes. A server whose data differed from the leader's
+      since it was started causes a warning.
     type: bool
     default: false
   fail: {type: bool, default: true, description: Fail if the ensemble is not healthy; otherwise only describe it.}
@@ -165,6 +167,11 @@ def healthy(module: AnsibleModule) -> dict[str, str]:
             "Look at: journalctl -u zookeeper on the servers named",
             modes=modes,
             problems=problems,
+        )
+    for name, count in digest_mismatches(servers, port, tls).items() if module.params["compare"] else ():
+        module.warn(
+            f"the data of {name} differed from the leader's {count} times since it was started: stop this server "
+            "alone, move its version-2 aside, and start it, so that it copies all data again"
         )
     if down := [name for name, mode in modes.items() if mode in ("down", *IDLE)]:
         module.warn(f"the ensemble is not healthy: {', '.join(down)}, not in this run, does not serve; start it")

@@ -89,26 +89,32 @@ def undeclared_servers(
     return 0
 
 
-def contents(mntr: str) -> str:
-    """Return number and size of a server's znodes, from its answer to `mntr`: `141 znodes, 20311 bytes`.
+def reported(servers: Mapping[str, str], port: int, tls: Tls | None, key: str) -> dict[str, int | None]:
+    """Return {server: a number in its answer to `mntr`}, None if the answer does not contain `key`."""
+    answers = {name: four_letter_word(address, port, "mntr", tls) for name, address in servers.items()}
+    found = {name: re.search(rf"^{key}\t(\d+)", answer, re.MULTILINE) for name, answer in answers.items()}
+    return {name: int(match.group(1)) if match else None for name, match in found.items()}
 
-    Return '' if the answer does not contain them. The leader sends a digest of its data with each transaction; the text
-    also contains how many of them differed on this server since it was started.
+
+def data_differences(servers: Mapping[str, str], port: int, tls: Tls | None) -> list[str]:
+    """Return a text on servers with different numbers of znodes; [] if all have the same number.
+
+    The sizes are not compared: zk_approximate_data_size differs between servers with the same data.
     """
-    found = dict(re.findall(r"^zk_(\w+)\t(\d+)", mntr, re.MULTILINE))
-    if not {"znode_count", "approximate_data_size"} <= found.keys():
-        return ""
-    wrong = int(found.get("digest_mismatches_count", 0))
-    digests = f", {wrong} digest mismatches with the leader" if wrong else ""
-    return f"{found['znode_count']} znodes, {found['approximate_data_size']} bytes{digests}"
-
-
-def data_differences(servers: Mapping[str, str], port: int, tls: Tls | None, names: Collection[str]) -> list[str]:
-    """Return a text on the servers in `names` whose data differ; [] if all hold the same."""
-    held = {name: contents(four_letter_word(servers[name], port, "mntr", tls)) for name in names}
-    if len(set(held.values())) == 1 and all(held.values()) and not any("mismatch" in text for text in held.values()):
+    counts = reported(servers, port, tls, "zk_znode_count")
+    if len(set(counts.values())) == 1 and None not in counts.values():
         return []
-    return ["data differ: " + "; ".join(f"{name} {text or 'reports no znodes'}" for name, text in held.items())]
+    shown = (f"{name} {'reports no znodes' if count is None else f'{count} znodes'}" for name, count in counts.items())
+    return [f"data differ: {'; '.join(shown)}"]
+
+
+def digest_mismatches(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, int]:
+    """Return {server: how often a digest of its data differed from the leader's since it was started}, without zeros.
+
+    The leader sends a digest of its data with each transaction.
+    """
+    counts = reported(servers, port, tls, "zk_digest_mismatches_count")
+    return {name: count for name, count in counts.items() if count}
 
 
 def problems(
@@ -121,7 +127,7 @@ def problems(
     """Return ({server: mode}, texts on what keeps the ensemble from being healthy).
 
     A healthy ensemble has one leader; all other servers are observers, or followers in sync. Only the servers in
-    `expected` (None: all) have to serve. With `compare`, the servers that serve also have to hold the same data.
+    `expected` (None: all) have to serve. With `compare`, the servers that serve also need the same number of znodes.
     """
     modes = state(servers, port, tls)
     lines = [
@@ -138,7 +144,7 @@ def problems(
         if synced < followers:
             lines.append(f"{synced} of {followers} followers in sync")
     if compare and not lines:
-        lines = data_differences(servers, port, tls, [name for name, mode in modes.items() if mode in SERVES])
+        lines = data_differences({name: servers[name] for name, mode in modes.items() if mode in SERVES}, port, tls)
     return modes, lines
 
 
