@@ -113,7 +113,8 @@ waiting:
   sample: {what: [broker 2 is not registered], timeout: 120, waited: {begun: 8123.4}}
 brokers:
   description: >-
-    By id (a string), each registered broker's C(rack), null if it has none, and C(address:port) by name of listener.
+    By id (a string), each registered broker's C(rack), and C(address:port) by name of listener. The rack is null if the
+    broker has none, and C(?) if the broker does not report it.
   type: dict
   returned: always
   sample: {"1": {rack: rack_a, CLIENT: "198.18.1.21:9092"}}

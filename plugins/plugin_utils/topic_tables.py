@@ -70,8 +70,8 @@ def _description(topic: str, answer: Mapping[str, Any]) -> list[str]:
             _ids(one["replicas"]),
             _ids(one["isr"]),
             _ids(one["offline"]),
-            one["earliest"],
-            one["latest"],
+            _known(one["earliest"]),
+            _known(one["latest"]),
         )
         for one in answer["partitions"]
     ]

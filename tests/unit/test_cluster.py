@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
+    UNKNOWN,
     Cluster,
     ClusterError,
     State,
@@ -88,7 +89,7 @@ def test_a_rack_is_what_the_broker_itself_says(monkeypatch: pytest.MonkeyPatch) 
     )
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: client)
     found = Cluster(LISTENERS).with_racks(State({1: {"rack": None}, 2: {"rack": None}}, 1, []))
-    assert {number: facts["rack"] for number, facts in found.brokers.items()} == {1: "a", 2: None}
+    assert {number: facts["rack"] for number, facts in found.brokers.items()} == {1: "a", 2: UNKNOWN}
 
 
 def test_brokers_that_nobody_declares() -> None:

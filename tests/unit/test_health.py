@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from unit.healthy import broker, cluster, declared, probes
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import UNKNOWN
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import (
     Certificates,
     as_json,
@@ -116,6 +117,15 @@ def test_a_broker_is_not_registered() -> None:
     assert "  2   kafka2  -      not registered" in text
 
 
+def test_a_broker_is_registered_and_does_not_answer() -> None:
+    """Its rack is unknown, which is no difference from the inventory."""
+    answer = cluster()
+    answer["brokers"]["2"]["rack"] = UNKNOWN
+    text, found = page(declared(), probes(), answer)
+    assert found == ["broker 2 (kafka2) is registered, but does not report its rack"]
+    assert "  2   kafka2  ?  " in text
+
+
 def test_a_broker_is_registered_as_something_else() -> None:
     """Another rack and another address than declared: it runs with an older configuration."""
     answer = cluster()
@@ -198,8 +208,8 @@ def test_a_disk_that_fails_and_a_directory_that_the_broker_left() -> None:
     text, found = page(declared(), answers, cluster())
     assert found == [
         "kafka1:/d2 fails: Input/output error",
-        "the broker on kafka2 has taken log dir /d1 offline: repair the disk and restart kafka.service, or mount a "
-        "new disk and run replace_disk.yml",
+        "the broker on kafka2 has taken log dir /d1 offline: if it is full, free space on it and restart "
+        "kafka.service; if it is broken, mount a new disk and run replace_disk.yml",
     ]
     assert "  kafka1  /d2   -     Input/output error\n" in text
 

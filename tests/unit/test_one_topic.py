@@ -80,6 +80,35 @@ def test_disks() -> None:
     ]
 
 
+def test_a_partition_without_a_leader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other partitions are still described: brokers report no offsets of a partition without a leader."""
+    offline = Partition("orders", 1, -1, (2,), (2,))
+    cluster = Metadata("id", 1, CLUSTER.brokers, [CLUSTER.partitions[0], offline])
+
+    def ends(_: Any, places: list[tuple[str, int]]) -> Ends:
+        assert places == [("orders", 0)], "a request for the other partition fails as a whole"
+        return Ends({("orders", 0): 3}, {("orders", 0): 9})
+
+    reader = Group("billing", "EMPTY", (), {("orders", 0): 4, ("orders", 1): 5})
+    monkeypatch.setattr(groups, "ends", ends)
+    monkeypatch.setattr(groups, "names", lambda _: ["billing"])
+    monkeypatch.setattr(groups, "groups", lambda _admin, _names: {"billing": reader})
+    monkeypatch.setattr(topics, "describe", lambda *_: {"orders": {}})
+    monkeypatch.setattr(records, "sizes", lambda *_: [])
+    found = one_topic.describe({**SAID, "topic": "orders"}, NOBODY, cluster)
+    text = topic_tables.as_text("orders", found).splitlines()
+    assert text[2:4] == [
+        "  0          1       1         1    -        3             9",
+        "  1          none    2         2    2        -             -",
+    ]
+    rows = one_topic.lag({**SAID, "topic": "orders"}, NOBODY, cluster)["groups"][0]
+    assert [(row["partition"], row["offset"], row["end"], row["lag"]) for row in rows["partitions"]] == [
+        (0, 4, 9, 5),
+        (1, 5, None, None),
+    ]
+    assert rows["lag"] == 5
+
+
 GROUP = {"name": "billing", "state": "STABLE", "members": [], "lag": 3}
 ROW = {"topic": "orders", "partition": 0, "offset": 4, "end": 7, "lag": 3, "member": {"client_id": "b1", "host": "h"}}
 UNREAD = {"topic": "orders", "partition": 1, "offset": None, "end": 5, "lag": None, "member": None}

@@ -111,8 +111,9 @@ def test_a_reverted_replica_in_an_offline_log_dir_is_reported(
     six.given_up, six.behind = {4: ["/data/1"]}, {(4, "orders", 1)}
     done = cancel(0, cancel(0, answer))
     assert done["notes"] == [
-        "broker 4 has the offline log dir /data/1, and its replicas of 1 partition (orders-1) are not in sync: mount "
-        "a new disk (playbooks/replace_disk.yml -e broker=4 -e log_dir=/data/1), or move its replicas (drain=4)"
+        "broker 4 has the offline log dir /data/1, and its replicas of 1 partition (orders-1) are not in sync: if it "
+        "is full, free space on it and restart the broker; if it is broken, mount a new disk "
+        "(playbooks/replace_disk.yml -e broker=4 -e log_dir=/data/1), or move its replicas (drain=4)"
     ]
     assert records(tmp_path) == []
 

@@ -191,7 +191,8 @@ def test_a_cancel_ends_without_disks_that_fail(three: FakeCluster, reassign: Rea
     three.where[3, "orders", 0] = "/data/2"
     three.future, three.given_up = {}, {3: ["/data/1"], 2: ["/data/2"]}
     offline = (
-        "and until it is replaced the broker starts no new copy of a replica: mount a new disk (playbooks/replace_disk"
+        "and until it is replaced the broker starts no new copy of a replica: if it is full, free space on it and "
+        "restart the broker; if it is broken, mount a new disk (playbooks/replace_disk"
     )
     wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
     assert f"broker 2 has the offline log dir /data/2, {offline}" in wrong and wrong.endswith("-e cancel=true")

@@ -62,7 +62,8 @@ def test_what_is_even_stays() -> None:
         (
             DiskWish(empty=[(3, "/d/4")]),
             "broker 3 has the offline log dir /d/4, and until it is replaced the broker starts no new copy of a "
-            "replica: mount a new disk (playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
+            "replica: if it is full, free space on it and restart the broker; if it is broken, mount a new disk "
+            "(playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
         ),
         (
             DiskWish({(3, "/d/1"): "/d/4"}),

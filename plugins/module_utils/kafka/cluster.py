@@ -13,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import racks
 
+UNKNOWN = "?"
+"""The rack of a registered broker that does not report it."""
 PATIENCE = 3.0
 """Seconds for which a replica has to be out of sync before reassignments are read; also the interval of these reads."""
 
@@ -193,14 +195,15 @@ class Cluster:
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
         """Return `state` with the rack of each broker.
 
-        The rack is None if the broker has none, or does not report it within `timeout` seconds.
+        The rack is None if the broker has none, and UNKNOWN if it does not report it within `timeout` seconds.
         """
         try:
             known = racks(next(iter(self.clients.values())), state.brokers, timeout)
         except AdminError:  # as without the right to read settings
             known = {}
         return replace(
-            state, brokers={number: {**facts, "rack": known.get(number)} for number, facts in state.brokers.items()}
+            state,
+            brokers={number: {**facts, "rack": known.get(number, UNKNOWN)} for number, facts in state.brokers.items()},
         )
 
     def wait(

@@ -192,7 +192,8 @@ def shown(member: Mapping[str, Any]) -> dict[str, Any]:
 def described(found: Group, ends: Ends) -> dict[str, Any]:
     """Return a group as the modules return it, as a dict of name, state, members, partitions and lag.
 
-    The lag is the number of records that the group has not read, for each partition and in total.
+    The lag is the number of records that the group has not read, for each partition and in total. It is None for a
+    partition whose end is not known.
     """
     rows = [
         {
@@ -200,7 +201,7 @@ def described(found: Group, ends: Ends) -> dict[str, Any]:
             "partition": number,
             "offset": offset,
             "end": ends.latest.get((topic, number)),
-            "lag": max(ends.latest.get((topic, number), offset) - offset, 0),
+            "lag": max(ends.latest[topic, number] - offset, 0) if (topic, number) in ends.latest else None,
         }
         for (topic, number), offset in sorted(found.offsets.items())
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,14 +48,21 @@ def places(options: Options, metadata: Metadata) -> list[Place]:
     return [(topic, number) for number in numbers]
 
 
+def led(selected: Collection[Place], metadata: Metadata) -> list[Place]:
+    """Return those of the partitions `selected` that have a leader; the others report no offsets."""
+    without = {(one.topic, one.number) for one in metadata.partitions if one.leader not in metadata.brokers}
+    return [place for place in selected if place not in without]
+
+
 def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
     """Return {partitions, config, disks} of the topic in the options.
 
-    `partitions`: the selected partitions. `config`: the topic's own settings. `disks`: its bytes in each log dir.
+    `partitions`: the selected partitions; the offsets of one without a leader are None. `config`: the topic's own
+    settings. `disks`: its bytes in each log dir.
     Raises Refused if the topic or the partition does not exist.
     """
     selected = places(options, metadata)
-    ends = groups.ends(admin, selected)
+    ends = groups.ends(admin, led(selected, metadata))
     settings = topics.describe(admin, "TOPIC", [options["topic"]])[options["topic"]]
     partitions = [
         {
@@ -64,8 +71,8 @@ def describe(options: Options, admin: Admin, metadata: Metadata) -> Result:
             "replicas": list(one.replicas),
             "isr": list(one.isr),
             "offline": [broker for broker in one.replicas if broker not in metadata.brokers],
-            "earliest": ends.earliest[one.topic, one.number],
-            "latest": ends.latest[one.topic, one.number],
+            "earliest": ends.earliest.get((one.topic, one.number)),
+            "latest": ends.latest.get((one.topic, one.number)),
         }
         for one in metadata.partitions
         if (one.topic, one.number) in set(selected)
@@ -78,19 +85,20 @@ def lag(options: Options, admin: Admin, metadata: Metadata) -> Result:
     """Return {'groups': consumer groups that read the selected partitions, each with its lag by partition}.
 
     A group reads a partition if it has a committed offset there, or a member to which the partition is assigned. This
-    member is in the row of the partition; without a committed offset, `offset` and `lag` of the row are None.
+    member is in the row of the partition; without a committed offset, `offset` and `lag` of the row are None. Without a
+    leader, `end` and `lag` of a partition are None.
     """
-    selected = places(options, metadata)
+    selected = set(places(options, metadata))
     found = groups.groups(admin, groups.names(admin))
-    ends = groups.ends(admin, selected)
+    ends = groups.ends(admin, led(sorted(selected), metadata))
     rows = []
     for group in found.values():
-        own = {place: offset for place, offset in group.offsets.items() if place in ends.latest}
-        readers = {place: member for member in group.members for place in member["assigned"] if place in ends.latest}
+        own = {place: offset for place, offset in group.offsets.items() if place in selected}
+        readers = {place: member for member in group.members for place in member["assigned"] if place in selected}
         if own or readers:
             row = described(replace(group, offsets=own), ends)
             for topic, number in readers.keys() - own.keys():
-                end = ends.latest[topic, number]
+                end = ends.latest.get((topic, number))
                 row["partitions"].append({"topic": topic, "partition": number, "offset": None, "end": end, "lag": None})
             row["partitions"].sort(key=lambda one: (one["topic"], one["partition"]))
             for one in row["partitions"]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import UNKNOWN
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 
 # A broker or log dir with this many times its share is skewed, unless the difference is only rounding.
@@ -72,7 +73,9 @@ def brokers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         if broker is None:
             rows.append((facts["broker_id"], host, "-", "not registered", "-", "-"))
             continue
-        if broker["rack"] != facts["rack"]:
+        if broker["rack"] == UNKNOWN:
+            problems.append(f"broker {facts['broker_id']} ({host}) is registered, but does not report its rack")
+        elif broker["rack"] != facts["rack"]:
             problems.append(
                 f"broker {facts['broker_id']} ({host}) is registered with rack {broker['rack']}; the inventory "
                 f"sets {facts['rack']}"
@@ -232,7 +235,7 @@ def by_rack(cluster: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     racks_found: dict[str, dict[str, Any]] = {}
     members: dict[str, list[str]] = {}
     for number, broker in cluster.get("brokers", {}).items():
-        if broker["rack"] is not None:
+        if broker["rack"] not in (None, UNKNOWN):
             members.setdefault(broker["rack"], []).append(number)
     for rack, numbers in sorted(members.items()):
         counts = {

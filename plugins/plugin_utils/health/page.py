@@ -139,8 +139,8 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     for host, facts in hosts.items():
         given_up = probes.get(host, {}).get("given_up", [])
         problems += [
-            f"the broker on {host} has taken log dir {path} offline: repair the disk and restart kafka.service, or "
-            "mount a new disk and run replace_disk.yml"
+            f"the broker on {host} has taken log dir {path} offline: if it is full, free space on it "
+            "and restart kafka.service; if it is broken, mount a new disk and run replace_disk.yml"
             for path in given_up
         ]
         for path, mount in probes.get(host, {}).get("mounts", {}).items():

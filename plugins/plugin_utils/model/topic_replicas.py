@@ -273,8 +273,8 @@ def restart_margin(model: Model) -> Iterator[Problem]:
 
 RESTART_ACCEPTS = ProblemKind(
     "RESTART_ACCEPTS",
-    "matches no topic of kafka_topics, so it has no effect",
-    "correct the name, or remove it",
+    "matches no topic of kafka_topics, so it has an effect only if an undeclared topic has this name",
+    "correct the name, or remove it if there is no such topic",
     warning=True,
 )
 RESTART_ACCEPTS_TYPO = RESTART_ACCEPTS.variant(advice="did you mean {near}?")

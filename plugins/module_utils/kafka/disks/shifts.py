@@ -216,7 +216,8 @@ def offline(broker: int, path: str) -> str:
     """
     return (
         f"broker {broker} has the offline log dir {path}, and until it is replaced the broker starts no new copy of a "
-        f"replica: mount a new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
+        f"replica: if it is full, free space on it and restart the broker; if it is broken, mount a new disk "
+        f"(playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
     )
 
 

@@ -83,8 +83,9 @@ def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str]
         f"replicas (drain={broker})"
         for broker, names in sorted(down.items())
     ] + [
-        f"broker {broker} has the offline log dir {path}, and its replicas of {named([*names])} are not in sync: mount "
-        f"a new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path}), or move its replicas "
+        f"broker {broker} has the offline log dir {path}, and its replicas of {named([*names])} are not in sync: if "
+        f"it is full, free space on it and restart the broker; if it is broken, mount a new disk "
+        f"(playbooks/replace_disk.yml -e broker={broker} -e log_dir={path}), or move its replicas "
         f"(drain={broker})"
         for (broker, path), names in sorted(offline.items())
     ]
