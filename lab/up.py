@@ -150,6 +150,10 @@ def main() -> int:
             steps.run(
                 "create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml"
             )
+            if len(labs) > 1:  # the clusters of a family trust each other's CAs
+                steps.run("authorities", f"CAs of {member}", "ansible-playbook", "-i", member, "lab/authorities.yml")
+        for lab in labs:
+            member = shown(lab.inventory)
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
             name, what, program, *more = {
                 "words": ("count", "publish text, count words, compare", "wordcount.py", "--text", arguments.text),

@@ -177,6 +177,7 @@ LAYERS = {
     "Topics, users, ACLs and quotas": "by requests to the brokers",
     "Databases": "users, rights, tables",
     "Spark jobs": "restarted if changed",
+    "MirrorMaker": "one worker at a time",
     "Rebalance timer": "on the admin host, if declared",
 }
 CIRCLE: tuple[tuple[str, str], ...] = (
@@ -208,7 +209,9 @@ def run() -> str:
     y += 12
     plays = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     layers = [str(play["name"]) for play in plays if "layers/" in play["ansible.builtin.import_playbook"]]
-    svg_y = _row(svg, y, [(name, LAYERS[name]) for name in layers], 190, (inner - 6 * 190) / 5)
+    space = 14.0
+    width = (inner - (len(layers) - 1) * space) / len(layers)
+    svg_y = _row(svg, y, [(name, LAYERS[name]) for name in layers], width, space)
     text = (
         "In each layer: certificates are made on the control node; files, units and archives are compared with the "
         "hosts; only what differs is written. A broker or server whose files changed gets a pending restart. If "

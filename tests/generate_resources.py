@@ -20,6 +20,7 @@ EXAMPLES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "streams": ({"streams": "totals"},),
     "connect": ({"connect": "etl", "topics": ["etl-configs", "etl-offsets", "etl-status"]},),
     "mirror_maker": (
+        {"mirror_maker": "source", "topics": ["orders"], "groups": ["orders"]},
         {"mirror_maker": "source", "source": "east", "topics": ["orders"], "groups": ["orders"]},
         {"mirror_maker": "target", "source": "west", "groups": ["orders"]},
     ),

@@ -76,6 +76,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 int(self._task.args.get("certificate_days", 14)),
             ),
             {name: len(set(members) - set(values)) for name, members in model.groups.items()},
+            first("mirrors", "flows") or first("mirrors", "msg"),
         )
         text, problems = rendered(task_vars, answers_of_all)
         Display().display(text)
@@ -108,10 +109,7 @@ def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> 
     }
 
 
-def rendered(
-    task_vars: Mapping[str, Any],
-    answers: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
-) -> tuple[str, list[str]]:
+def rendered(task_vars: Mapping[str, Any], answers: tuple[Any, ...]) -> tuple[str, list[str]]:
     """Return (health page, its problems); with the variable `check_output: json` the page is JSON, else text.
 
     `answers` are the arguments of the functions `page` and `as_json`.

@@ -46,6 +46,7 @@ options:
       cluster: {type: str, required: true, description: "Of M(millrace.kafka.kafka_cluster), on one of the hosts."}
       certificates: {type: str, description: Of M(millrace.kafka.certificates) with C(hosts) and C(fail=false).}
       served: {type: str, description: Of M(millrace.kafka.tls_served).}
+      mirrors: {type: str, description: "Of M(millrace.kafka.kafka_mirrors), on one of the hosts."}
       timer:
         description: Of M(millrace.kafka.host_probe) on the admin host, for its timer and the timer's service.
         type: str

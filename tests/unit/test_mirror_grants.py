@@ -20,7 +20,7 @@ def test_both_sides_of_a_mirror() -> None:
         for name, pattern in (("mm2-", "prefixed"), ("heartbeats", "literal"))
     ]
     assert acls({"mirror_maker": "source", "topics": ["orders"], "groups": ["a*"]}) == [
-        *own,
+        ("topic", "mm2-", "prefixed", ["DESCRIBE"]),
         ("topic", "orders", "literal", ["READ", "DESCRIBE_CONFIGS"]),
         ("group", "a", "prefixed", ["DESCRIBE"]),
         ("cluster", "", "", ["DESCRIBE"]),

@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import
     racks,
     table,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.mirrors import mirrors
 
 # A fuller file system is a problem: Kafka takes a log dir offline at the first write that fails.
 FULL = 0.85
@@ -49,6 +50,7 @@ def page(
     cluster: Mapping[str, Any],
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
+    copies: Mapping[str, Any] | None = None,
 ) -> tuple[str, list[str]]:
     """Return (text of the health page, list of its problems as texts).
 
@@ -56,7 +58,8 @@ def page(
     - `probes`: {host: result of the module host_probe}. A host that did not answer is absent, or its result has the key
       `silent`;
     - `cluster`: the result of the module kafka_cluster;
-    - `others`: {function: number of its hosts that --limit leaves out}.
+    - `others`: {function: number of its hosts that --limit leaves out};
+    - `copies`: the result of the module kafka_mirrors.
     """
     others = others or {}
     problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
@@ -68,6 +71,7 @@ def page(
         log_dirs(having(declared, "kafka"), cluster, probes),
         disks(declared, probes),
         jobs(declared, probes),
+        mirrors(copies or {}),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),
     ):
         lines += [*section[0], ""] if section[0] else []
@@ -238,6 +242,7 @@ def as_json(
     cluster: Mapping[str, Any],
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
+    copies: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the health page as one line of JSON; the arguments are those of `page`.
 
@@ -248,9 +253,10 @@ def as_json(
     - kafka: the dict of `kafka_numbers`, or null;
     - disks: [{host, path, size, free, error}];
     - units: [{host, unit, state, starts: automatic starts in the last hour of a unit that ends again and again}];
+    - mirrors: the key `flows` of the module kafka_mirrors;
     - certificates: [{host, name, subject, until (end date)}].
     """
-    problems = page(declared, probes, cluster, certificates, others)[1]
+    problems = page(declared, probes, cluster, certificates, others, copies)[1]
     certificates_by_host = ((certificates or Certificates()).answer.get("hosts") or {}).items()
     return json.dumps(
         {
@@ -272,6 +278,7 @@ def as_json(
                 for host in declared
                 for unit, state in probes.get(host, {}).get("units", {}).items()
             ],
+            "mirrors": list((copies or {}).get("flows") or []),
             "certificates": [
                 {"host": host, "name": name, "subject": certificate["subject"], "until": certificate["until"]}
                 for host, answer in certificates_by_host

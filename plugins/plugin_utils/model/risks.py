@@ -56,6 +56,8 @@ RISKS = frozenset(
         "JOB_OPEN",
         # what a compromised service may do
         "SANDBOX_OPEN",
+        # data that leaves a cluster, or comes back
+        "MIRROR_ITSELF",
         # secrets
         "AUTHORITY_KEYS",
         "OPTION_SECRET",

@@ -76,8 +76,12 @@ def _connect(grant: Grant) -> Iterator[Acl]:
 
 def _mirror_maker(grant: Grant) -> Iterator[Acl]:
     topics, groups = listed(grant.get("topics")) or ["*"], listed(grant.get("groups")) or ["*"]
-    for topic in MIRROR_TOPICS:
-        yield acl(TOPIC, topic, "CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")
+    if grant["mirror_maker"] == "source" and not grant.get("source"):
+        # Nothing is written. Without the name of the other cluster, only whether it is a source, too, can be seen.
+        yield acl(TOPIC, MIRROR_TOPICS[0], "DESCRIBE")
+    else:
+        for topic in MIRROR_TOPICS:
+            yield acl(TOPIC, topic, "CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")
     if grant["mirror_maker"] == "source":
         for topic in topics:
             yield acl(TOPIC, topic, "READ", "DESCRIBE_CONFIGS")

@@ -56,24 +56,42 @@ def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
     return found
 
 
-def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) -> Ends:
+def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None, *, committed: bool = False) -> Ends:
     """Return the first offset of each partition, and the offset that its next record gets.
 
-    With `timestamp` (ms since 1970), also return the offset of the first record at or after that time. Raises
-    AdminError if the request is rejected or not answered.
+    With `timestamp` (ms since 1970), also return the offset of the first record at or after that time. With
+    `committed`, records of transactions that are open do not count. Raises AdminError if the request is rejected or not
+    answered.
     """
-    from confluent_kafka import TopicPartition
+    from confluent_kafka import IsolationLevel, TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
     wanted = [TopicPartition(topic, number) for topic, number in places]
     specs: Any = OffsetSpec
+    levels: Any = IsolationLevel
+    level = levels.READ_COMMITTED if committed else levels.READ_UNCOMMITTED
 
     def ask(spec: Any) -> dict[Place, int]:
-        futures = admin.client.list_offsets({one: spec for one in wanted}, request_timeout=ASK) if wanted else {}
+        asked = {one: spec for one in wanted}
+        futures = admin.client.list_offsets(asked, isolation_level=level, request_timeout=ASK) if wanted else {}
         return {(one.topic, one.partition): answer(future, ASK).offset for one, future in futures.items()}
 
     at = ask(specs.for_timestamp(timestamp)) if timestamp is not None else {}
     return Ends(ask(specs.earliest()), ask(specs.latest()), at)
+
+
+def offsets_at(admin: Admin, times: Mapping[Place, int]) -> dict[Place, int]:
+    """Return the offset of the first record at or after a time (ms since 1970) of each partition; -1 without one.
+
+    Raises AdminError if the request is rejected or not answered.
+    """
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    specs: Any = OffsetSpec
+    wanted = {TopicPartition(topic, number): specs.for_timestamp(at) for (topic, number), at in times.items()}
+    futures = admin.client.list_offsets(wanted, request_timeout=ASK) if wanted else {}
+    return {(one.topic, one.partition): answer(future, ASK).offset for one, future in futures.items()}
 
 
 def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:

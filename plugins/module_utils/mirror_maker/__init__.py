@@ -1,0 +1,1 @@
+"""Functions about workers of MirrorMaker that run on a managed host."""

@@ -1,0 +1,58 @@
+"""Reads the log of a worker of MirrorMaker 2: whether it has joined, and with which settings its parts run.
+
+MirrorMaker ignores properties that it does not know, also those with a wrong prefix. What it uses is only in its log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+VALUES = re.compile(r"^[A-Z]+ (?:\[(?P<part>[^\]]*)\] ?)?\S+ (?P<kind>\w+) values: *$")
+VALUE = re.compile(r"^\t(?P<name>\S+) = (?P<value>.*)$")
+JOINED = re.compile(r"clientId=(?P<pair>\S+),.* Joined group at generation .*leaderUrl='(?P<leader>[^']*)'.*?"
+                    r"taskIds=\[(?P<tasks>[^\]]*)\]")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Block:
+    """The settings of one part of a worker, such as the consumer of a task, as it logged them when it started."""
+
+    kind: str
+    """The class of the settings, such as ConsumerConfig."""
+    client: str
+    """The client.id; '' if the part is no client."""
+    values: Mapping[str, str]
+
+
+@dataclass
+class WorkerLog:
+    """What a worker has logged since its start."""
+
+    blocks: list[Block] = field(default_factory=list)
+    leaders: dict[str, str] = field(default_factory=dict)
+    """{pair, such as west->east: URL of the worker that leads}; `NOTUSED` without requests between workers."""
+    tasks: dict[str, list[str]] = field(default_factory=dict)
+    """{pair: tasks that this worker runs}, such as MirrorSourceConnector-0."""
+
+
+def read(lines: Iterable[str]) -> WorkerLog:
+    """Return what the lines of a worker's log contain."""
+    log, values = WorkerLog(), dict[str, str]()
+    for line in lines:
+        if begin := VALUES.match(line):
+            values = {}
+            log.blocks.append(Block(begin["kind"], "", values))
+        elif (value := VALUE.match(line)) and log.blocks:
+            values[value["name"]] = value["value"].strip()
+        elif joined := JOINED.search(line):
+            log.leaders[joined["pair"]] = joined["leader"]
+            log.tasks[joined["pair"]] = [task.strip() for task in joined["tasks"].split(",") if task.strip()]
+    log.blocks = [Block(one.kind, one.values.get("client.id", "").strip('"'), one.values) for one in log.blocks]
+    return log
+
+
+def not_joined(log: WorkerLog, pairs: Sequence[str]) -> list[str]:
+    """Return those of the `pairs`, such as west->east, whose group of workers the worker has not joined."""
+    return [pair for pair in pairs if pair not in log.leaders]

@@ -1,0 +1,105 @@
+"""Properties that MirrorMaker ignores, found in the log of its workers."""
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker.worker_log import not_joined, read
+from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects import ineffective
+
+# Lines as MirrorMaker 3.9.2 logs them.
+LOG = """\
+INFO MirrorMaker Kafka MirrorMaker starting with 1 herders.
+INFO DistributedConfig DistributedConfig values:
+\texactly.once.source.support = enabled
+\tgroup.id = west-mm2
+\tscheduled.rebalance.max.delay.ms = 5000
+
+INFO [MirrorSourceConnector|worker] MirrorSourceConfig MirrorSourceConfig values:
+\ttasks.max = 2
+\ttopics = [orders, returns]
+\treplication.policy.class = class org.apache.kafka.connect.mirror.IdentityReplicationPolicy
+
+INFO [MirrorSourceConnector|task-0] ConsumerConfig ConsumerConfig values:
+\tclient.id = west->east|MirrorSourceConnector-0|replication-consumer
+\tfetch.min.bytes = 1
+\tisolation.level = read_committed
+
+INFO DistributedHerder [Worker clientId=west->east, groupId=west-mm2] Joined group at generation 3 with protocol \
+version 2 and got assignment: Assignment{error=0, leader='west->east-1', leaderUrl='http://127.0.0.1:8083/', offset=9, \
+connectorIds=[MirrorSourceConnector], taskIds=[MirrorSourceConnector-0, MirrorSourceConnector-1], delay=0}
+""".splitlines()
+RIGHT: dict[str, Any] = {
+    "clusters": "east,west",
+    "west->east.enabled": True,
+    "east->west.enabled": False,
+    "east.exactly.once.source.support": "enabled",
+    "east.sasl.jaas.config": "${secrets:/etc/secrets:east.sasl.jaas.config}",
+    "west->east.topics": ["orders", "returns"],
+    "west->east.tasks.max": 2,
+    "west->east.replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
+    "west->east.source.consumer.isolation.level": "read_committed",
+}
+
+
+def errors(**changes: Any) -> list[str]:
+    """Return what is said of the right properties with changes, whose keys have _ in place of the pair's arrow."""
+    log = read(LOG)
+    settings = [{"kind": one.kind, "client": one.client, "values": one.values} for one in log.blocks]
+    changed = {key.replace("PAIR", "west->east").replace("__", "."): value for key, value in changes.items()}
+    return ineffective({**RIGHT, **changed}, settings, log.leaders)
+
+
+def test_right_properties() -> None:
+    assert errors() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"PAIR__scheduled__rebalance__max__delay__ms": 7000},
+            "west->east.scheduled.rebalance.max.delay.ms has no effect: no part of MirrorMaker uses a property",
+        ),
+        (
+            {"scheduled__rebalance__max__delay__ms": 7000},
+            "scheduled.rebalance.max.delay.ms = 7000 has no effect: 5000 is",
+        ),
+        ({"PAIR__tasks__max": 4}, "west->east.tasks.max = 4 has no effect: 2 is used"),
+        (
+            {"PAIR__source__consumer__fetch__min__bytes": 9},
+            "west->east.source.consumer.fetch.min.bytes = 9 has no effect",
+        ),
+        (
+            {"PAIR__source__consumer__fetch__least": 9},
+            "west->east.source.consumer.fetch.least has no effect: its client",
+        ),
+        (
+            {"dedicated__mode": True},
+            "dedicated.mode has no effect: no part of MirrorMaker uses a property of this name",
+        ),
+    ],
+)
+def test_ignored_properties(changes: dict[str, Any], said: str) -> None:
+    (found,) = errors(**changes)
+    assert found.startswith(said)
+
+
+def test_workers_that_cannot_send_requests() -> None:
+    lines = [line.replace("http://127.0.0.1:8083/", "NOTUSED") for line in LOG]
+    assert "send each other no requests" in ineffective(RIGHT, [], read(lines).leaders)[0]
+
+
+def test_a_client_that_does_not_run_is_not_judged() -> None:
+    """A flow without topics has no task."""
+    log = read([line for line in LOG if "ConsumerConfig" not in line])
+    settings = [{"kind": one.kind, "client": "", "values": one.values} for one in log.blocks]
+    assert ineffective(RIGHT, settings, log.leaders) == []
+
+
+def test_workers_that_have_joined() -> None:
+    log = read(LOG)
+    assert (not_joined(log, ["west->east", "north->east"]), log.tasks["west->east"]) == (
+        ["north->east"],
+        ["MirrorSourceConnector-0", "MirrorSourceConnector-1"],
+    )

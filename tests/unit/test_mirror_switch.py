@@ -1,0 +1,180 @@
+"""Where groups continue at the other cluster, of two clusters that are in memory."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirror_switch, mirrors
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors import Progress, TopicProgress
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
+
+FLOW: dict[str, Any] = {
+    "source": "west",
+    "target": "east",
+    "client": {},
+    "topics": ["orders"],
+    "topics_exclude": [],
+    "groups": [".*"],
+    "groups_exclude": ["connect-.*"],
+    "policy": "default",
+}
+Place = tuple[str, int]
+
+
+class Cluster(Admin):
+    """A cluster in memory: the times of its records by offset, and its groups."""
+
+    def __init__(self, times: Mapping[Place, Sequence[int]], **members: Group) -> None:
+        """`times` has one time in ms for each record; offset and index are equal."""
+        self.times, self.members = dict(times), members
+        self.growing, self.compacted = 0, False
+        self.committed: dict[str, Mapping[Place, int]] = {}
+
+    def metadata(self) -> Metadata:
+        """Return the metadata of all topics."""
+        return Metadata("id", 1, {1: ("a", 1)}, [Partition(name, one, 1, (1,), (1,)) for name, one in self.times])
+
+    def close(self) -> None:
+        """Close no connection."""
+
+
+class Record:
+    """A record of the library."""
+
+    def __init__(self, place: Place, offset: int, time: int) -> None:
+        """Store where it is and when it was written."""
+        self.topic, self.partition = lambda: place[0], lambda: place[1]
+        self.offset, self.timestamp = lambda: offset, lambda: (1, time)
+
+
+@pytest.fixture(autouse=True)
+def facade(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer requests from memory."""
+
+    def ends(cluster: Any, places: Iterable[Place], _: Any = None, *, committed: bool = False) -> Ends:
+        found = {place: len(cluster.times[place]) + cluster.growing for place in places}
+        cluster.growing *= 2
+        return Ends(dict.fromkeys(found, 0), found)
+
+    def read(cluster: Any, begin: Mapping[Place, int], _: Any, wanted: Callable[[Any], bool], _limit: int) -> list[Any]:
+        for place, offset in begin.items():
+            if offset < len(cluster.times[place]):
+                wanted(Record(place, offset, cluster.times[place][offset]))
+        return []
+
+    def offsets_at(cluster: Any, times: Mapping[Place, int]) -> dict[Place, int]:
+        return {
+            place: next((offset for offset, time in enumerate(cluster.times[place]) if time >= at), -1)
+            for place, at in times.items()
+        }
+
+    def of(cluster: Any, names: Iterable[str]) -> dict[str, Group]:
+        return {name: cluster.members.get(name, Group(name, "DEAD")) for name in names}
+
+    def commit(cluster: Any, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
+        cluster.committed = dict(wanted)
+        return {}
+
+    for name, fake in (("ends", ends), ("offsets_at", offsets_at), ("groups", of), ("commit", commit)):
+        monkeypatch.setattr(groups, name, fake)
+    monkeypatch.setattr(groups, "names", lambda cluster: sorted(cluster.members))
+
+    def describe(cluster: Any, _: str, names: Sequence[str]) -> dict[str, Any]:
+        policy = "compact" if cluster.compacted else "delete"
+        return {name: {"cleanup.policy": SimpleNamespace(value=policy)} for name in names}
+
+    monkeypatch.setattr(topics, "describe", describe)
+    monkeypatch.setattr(records, "read", read)
+    monkeypatch.setattr(mirrors, "progress", lambda *_: Progress("west", [], None))
+
+
+def switched(source: Cluster, target: Cluster) -> dict[tuple[str, int], tuple[int, str, int | None]]:
+    """Return {(group, partition): (offset at the target, how it was found, records read again)}."""
+    found = mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0)
+    assert {one.topic for one in found} <= {"west.orders"}
+    assert mirror_switch.apply(target, found) == {}
+    return {(one.group, one.partition): (one.offset, one.how, one.again) for one in found}
+
+
+def test_a_group_continues_exactly() -> None:
+    """Offsets differ at the target: markers of transactions are between its records; they have the next one's time."""
+    times = {("orders", 0): [10, 20, 20, 30, 40], ("orders", 1): [5, 6]}
+    copies = {("west.orders", 0): [10, 20, 20, 20, 30, 40, 40], ("west.orders", 1): [5, 6]}
+    billing = Group("billing", "EMPTY", (), {("orders", 0): 3, ("orders", 1): 2, ("other", 0): 1})
+    target = Cluster(copies)
+    assert switched(Cluster(times, billing=billing), target) == {
+        ("billing", 0): (4, "time", 1),
+        ("billing", 1): (2, "end", 0),
+    }
+    assert target.committed == {"billing": {("west.orders", 0): 4, ("west.orders", 1): 2}}
+
+
+def test_records_of_one_time_are_read_again() -> None:
+    source = Cluster({("orders", 0): [7, 7, 7, 9]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 2}))
+    assert switched(source, Cluster({("west.orders", 0): [7, 7, 7, 9]})) == {("billing", 0): (0, "time", 2)}
+
+
+@pytest.mark.parametrize(("now", "offset"), [({}, 0), ({("west.orders", 0): 1}, 1)])
+def test_a_compacted_topic(now: Mapping[Place, int], offset: int) -> None:
+    """The copy of the first unread record (20) is gone, and one after it is older: by its time, 15 would be lost."""
+    source = Cluster({("orders", 0): [10, 12, 20, 15, 30]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 2}))
+    target = Cluster({("west.orders", 0): [10, 12, 15, 30]}, billing=Group("billing", "EMPTY", (), now))
+    target.compacted = True
+    assert switched(source, target)["billing", 0][0] == offset
+
+
+def test_a_group_that_is_there_already_is_not_written() -> None:
+    there = Group("billing", "EMPTY", (), {("west.orders", 0): 1})
+    source = Cluster({("orders", 0): [7]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    target = Cluster({("west.orders", 0): [7]}, billing=there)
+    switched(source, target)
+    assert target.committed == {}
+
+
+def test_groups_that_are_left_out() -> None:
+    names = {"connect-a": Group("connect-a", "STABLE", ({"client_id": "a"},), {("orders", 0): 0})}
+    assert switched(Cluster({("orders", 0): [7]}, **names), Cluster({("west.orders", 0): [7]})) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("producers", "producers write to orders at west: stop them"),
+        ("members", "group billing has 1 members at west: stop its consumers there"),
+        ("behind", "7 records of orders are not copied yet: wait, and run this again"),
+    ],
+)
+def test_refusals(change: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written, and the source is left as it is."""
+    member: Any = {"client_id": "b1", "host": "h"}
+    state, inside = ("STABLE", [member]) if change == "members" else ("EMPTY", [])
+    source = Cluster({("orders", 0): [7]}, billing=Group("billing", state, inside, {("orders", 0): 0}))
+    source.growing = 1 if change == "producers" else 0
+    behind = [TopicProgress("orders", 1, 7, 1.0, 1)] if change == "behind" else []
+    monkeypatch.setattr(mirrors, "progress", lambda *_: Progress("west", behind, None))
+    target = Cluster({("west.orders", 0): [7]})
+    with pytest.raises(Refused) as refused:
+        mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0)
+    assert str(refused.value) == why and target.committed == {}
+
+
+@pytest.mark.parametrize(
+    ("since", "positions"), [(None, [(1, "translated")]), (25, [(2, "time")]), (5, [(1, "translated")])]
+)
+def test_a_lost_source(since: int | None, positions: list[tuple[int, str]]) -> None:
+    """MirrorMaker's translation, unless everybody had read what is before a time; never an earlier offset than it."""
+    billing = Group("billing", "EMPTY", (), {("west.orders", 0): 1, ("orders", 0): 9})
+    target = Cluster({("west.orders", 0): [10, 20, 30], ("orders", 0): []}, billing=billing)
+    found = mirror_switch.lost(target, target.metadata(), FLOW, since)
+    assert [(one.offset, one.how) for one in found] == positions
+
+
+def test_a_lost_source_without_translated_offsets() -> None:
+    target = Cluster({("west.orders", 0): [10]}, other=Group("other", "EMPTY", (), {("mine", 0): 1}))
+    with pytest.raises(Refused, match="no group has an offset that was translated from west"):
+        mirror_switch.lost(target, target.metadata(), FLOW, None)
