@@ -41,18 +41,18 @@ def mirror_maker_ineffective(workers: Sequence[Mapping[str, Any]], properties: M
 
 
 def mirror_maker_status_flows(
-    flows: Sequence[Mapping[str, Any]], cluster: str, residency: Sequence[str] = ()
+    flows: Sequence[Mapping[str, Any]], cluster: str, residency: Sequence[str] = (), ca: str = ""
 ) -> list[dict[str, Any]]:
     """Return the option `flows` of the module kafka_mirrors for entries of mirror_maker_flows.
 
-    `cluster` is the alias of the target, `residency` are the labels of the data that it may hold. Files with CAs are
-    those of the control node.
+    `cluster` is the alias of the target, `residency` are the labels of the data that it may hold. `ca` is the file of
+    the control node with this site's CAs, for flows without CAs of their own.
     """
     return [
         {
             "source": flow["source"],
             "target": cluster,
-            "client": librdkafka_client(flow),
+            "client": librdkafka_client(flow, ca),
             "topics": topics_of(flow, residency),
             "topics_exclude": [*INTERNAL, *(flow.get("topics_exclude") or ())],
         }
@@ -61,7 +61,7 @@ def mirror_maker_status_flows(
 
 
 def mirror_maker_switch_flow(
-    flows: Sequence[Mapping[str, Any]], source: str, cluster: str, residency: Sequence[str] = ()
+    flows: Sequence[Mapping[str, Any]], source: str, cluster: str, residency: Sequence[str] = (), ca: str = ""
 ) -> dict[str, Any]:
     """Return the option `flow` of the module kafka_mirror_switch for the flow from `source`.
 
@@ -72,7 +72,7 @@ def mirror_maker_switch_flow(
         raise AnsibleFilterError(f"flow={source}: mirror_maker_flows has flows from {', '.join(known)}")
     flow = known[source]
     return {
-        **mirror_maker_status_flows([flow], cluster, residency)[0],
+        **mirror_maker_status_flows([flow], cluster, residency, ca)[0],
         "groups": list(flow.get("groups") or [".*"]),
         "groups_exclude": [*GROUPS_LEFT_OUT, *(flow.get("groups_exclude") or ())],
         "policy": flow.get("policy") or "default",
@@ -81,7 +81,6 @@ def mirror_maker_switch_flow(
 
 def mirror_switch_lines(positions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the positions of the module kafka_mirror_switch as lines of a table."""
-    shown = {"end": "all was read", "time": "first unread record, by its time", "translated": "translated, early"}
     rows = [
         (
             one["group"],
@@ -90,11 +89,11 @@ def mirror_switch_lines(positions: Sequence[Mapping[str, Any]]) -> list[str]:
             "-" if one["now"] is None else one["now"],
             one["offset"],
             "?" if one["again"] is None else one["again"],
-            shown[one["how"]],
+            one["how"],
         )
         for one in positions
     ]
-    return table(("group", "topic", "partition", "offset now", "new offset", "read again", "position"), rows)
+    return table(("group", "topic", "partition", "now", "new", "again", "by"), rows)
 
 
 class FilterModule:

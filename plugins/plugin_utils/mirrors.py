@@ -84,15 +84,18 @@ def _client(flow: Flow) -> Properties:
     return {"bootstrap.servers": flow["bootstrap"], **login, **(flow.get("client") or {})}
 
 
-def librdkafka_client(flow: Flow) -> Properties:
-    """Return the connection to the source of a flow, from the control node, under the names of librdkafka."""
+def librdkafka_client(flow: Flow, ca: str) -> Properties:
+    """Return the connection to the source of a flow, from the control node, under the names of librdkafka.
+
+    `ca` is the file of the control node with this site's CAs, for a flow without CAs of its own.
+    """
     found: Properties = {"bootstrap.servers": flow["bootstrap"]}
     if flow.get("user"):
         mechanism = flow.get("mechanism") or "SCRAM-SHA-512"
         login = {"sasl.mechanism": mechanism, "sasl.username": flow["user"], "sasl.password": flow["password"]}
         found |= {"security.protocol": "SASL_SSL", **login}
-        if flow.get("ca"):
-            found["ssl.ca.location"] = flow["ca"]
+        if flow.get("ca") or ca:
+            found["ssl.ca.location"] = flow.get("ca") or ca
     return found
 
 

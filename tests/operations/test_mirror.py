@@ -5,11 +5,12 @@ Everything else is as between two clusters: connections, users, tasks, transacti
 
 import re
 import secrets
+import time
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Producer, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
 from faults.lab import Lab, until
@@ -17,7 +18,9 @@ from faults.lab import Lab, until
 from operations.conftest import Operator
 
 UNIT = "mirror-maker.service"
-TOPIC, COPY, PARTITIONS = "mirrored", "west.mirrored", 4
+PARTITIONS = 4
+SILENT = 15
+"""Requests in a row without a record after which a reader gives up."""
 
 
 @pytest.fixture(scope="module")
@@ -25,57 +28,61 @@ def lab(inventory: Inventory) -> Lab:
     return Lab(inventory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def topic(inventory: Inventory, lab: Lab) -> Iterator[str]:
-    """The topic that the flow of the lab copies."""
+    """A topic that the flow of the lab copies; MirrorMaker would copy little of one that was deleted and made anew."""
     if not inventory.hosts("mirror_maker"):
         pytest.skip("no host has the function mirror_maker")
-    lab.admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)])[TOPIC].result(30)
+    name = f"mirrored-{secrets.token_hex(4)}"
+    lab.admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(30)
     try:
-        yield TOPIC
+        yield name
     finally:
-        for future in lab.admin.delete_topics([TOPIC, COPY]).values():
-            future.result(30)
+        lab.admin.delete_topics([name])[name].result(30)
+        lab.admin.delete_topics([f"west.{name}"])
 
 
-def publish(inventory: Inventory, begin: int, end: int) -> None:
-    """Write the numbers from `begin` to before `end`, one record each."""
-    producer = Producer({**inventory.admin_properties, "acks": "all"})
+def publish(inventory: Inventory, topic: str, begin: int, end: int) -> None:
+    """Write the numbers from `begin` to before `end`, one record each, in an hour from ten days ago on."""
+    producer, first = Producer({**inventory.admin_properties, "acks": "all"}), int(time.time() - 864_000) * 1000
     for number in range(begin, end):
-        producer.produce(TOPIC, str(number), str(number), number % PARTITIONS)
+        producer.produce(topic, str(number), str(number), number % PARTITIONS, timestamp=first + number * 1000)
     assert producer.flush(60) == 0
 
 
-def copied(inventory: Inventory, *begin: TopicPartition) -> Counter[int]:
-    """Return how often each number is in the copy, as a reader of committed records sees it."""
+def copied(inventory: Inventory, topic: str, *begin: TopicPartition) -> Counter[int]:
+    """Return how often each number is in the copy of a topic, as a reader of committed records sees it."""
     reader = Consumer(
         {**inventory.admin_properties, "group.id": "unused", "isolation.level": "read_committed",
          "enable.auto.commit": False, "enable.partition.eof": True}
     )  # fmt: skip
-    reader.assign(list(begin) or [TopicPartition(COPY, number, 0) for number in range(PARTITIONS)])
-    found, left = Counter[int](), PARTITIONS
-    while left:
-        for message in reader.consume(500, 5):
-            if message.error():
-                left -= 1
-            else:
+    reader.assign(list(begin) or [TopicPartition(f"west.{topic}", number, 0) for number in range(PARTITIONS)])
+    found, left = Counter[int](), set(range(PARTITIONS))
+    silent = 0
+    while left and silent < SILENT:
+        messages = reader.consume(500, 1)
+        silent = 0 if messages else silent + 1
+        for message in messages:
+            if not message.error():
                 found[int(message.value() or b"")] += 1
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                left.discard(message.partition())
     reader.close()
     return found
 
 
 def test_a_killed_worker(inventory: Inventory, lab: Lab, topic: str) -> None:
     """The other worker goes on, and everything is copied once."""
-    publish(inventory, 0, 400)
-    until("the copy", lambda: COPY in lab.admin.list_topics(timeout=10).topics, 120)
-    until("all records copied", lambda: len(copied(inventory)) == 400, 120)
+    publish(inventory, topic, 0, 400)
+    until("the copy", lambda: f"west.{topic}" in lab.admin.list_topics(timeout=10).topics, 120)
+    until("all records copied", lambda: len(copied(inventory, topic)) == 400, 120)
     lab.kill(inventory.hosts("mirror_maker")[0], UNIT)
-    publish(inventory, 400, 800)
-    until("all records copied", lambda: len(copied(inventory)) == 800, 120)
-    assert set(copied(inventory).values()) == {1}
+    publish(inventory, topic, 400, 800)
+    until("all records copied", lambda: len(copied(inventory, topic)) == 800, 120)
+    assert set(copied(inventory, topic).values()) == {1}
 
 
-def test_no_password_is_in_a_topic(inventory: Inventory, lab: Lab, topic: str) -> None:
+def test_no_password_is_in_a_topic(inventory: Inventory, topic: str) -> None:
     """Workers keep their configuration in a topic, which every user who may read it sees."""
     password = inventory.kafka_properties["sasl.password"]
     reader = Consumer({**inventory.admin_properties, "group.id": "unused", "enable.partition.eof": True})
@@ -91,22 +98,17 @@ def test_no_password_is_in_a_topic(inventory: Inventory, lab: Lab, topic: str) -
 
 
 def test_a_group_moves_to_the_copy(inventory: Inventory, lab: Lab, topic: str, operator: Operator) -> None:
-    """It reads everything that it has not read, and few records twice; a group with a member is not moved."""
+    """It reads everything that it has not read, and nothing twice, for its records have different times."""
     group = f"mirrored-{secrets.token_hex(4)}"
-    publish(inventory, 800, 1200)
-    begin = [TopicPartition(TOPIC, number, 250) for number in range(PARTITIONS)]
+    publish(inventory, topic, 0, 1200)
+    begin = [TopicPartition(topic, number, 250) for number in range(PARTITIONS)]
     lab.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, begin)])[group].result(30)
-    until("all records copied", lambda: len(copied(inventory)) == 1200, 120)
+    until("all records copied", lambda: len(copied(inventory, topic)) == 1200, 120)
 
-    said = ("mirror_switch", "-e", "flow=west")
-    shown = operator.play(*said)
-    assert shown.code == 0 and len(re.findall(rf"{group} +{COPY} ", shown.output)) == PARTITIONS, shown.output[-3000:]
-    assert lab.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
-    moved = operator.play(*said, "-e", "confirm=west")
-    assert moved.code == 0, moved.output[-3000:]
+    moved = operator.play("mirror_switch", "-e", "flow=west", "-e", "confirm=west")
+    rows = re.findall(rf"{group} +west\.{topic} +\d .* time\b", moved.output)
+    assert (moved.code, len(rows)) == (0, PARTITIONS), moved.output[-3000:]
     answer = lab.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
-    places = [one for one in answer.topic_partitions if one.topic == COPY]
-    found = copied(inventory, *places)
-    unread = {number for number in range(1200) if number // PARTITIONS >= 250}
-    assert len(places) == PARTITIONS and unread <= set(found)
-    assert len(found) <= len(unread) + 100, "records of one flush have few different times"
+    places = [one for one in answer.topic_partitions if one.topic == f"west.{topic}"]
+    assert len(places) == PARTITIONS
+    assert set(copied(inventory, topic, *places)) == {number for number in range(1200) if number // PARTITIONS >= 250}

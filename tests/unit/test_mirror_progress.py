@@ -140,6 +140,16 @@ def test_a_source_that_copies_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mirrors.progress(NOBODY, metadata(), FLOW, lambda _: Source(there)).returns
 
 
+def test_a_topic_that_was_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten records are there, and more were copied: those of the topic before it."""
+    fake(monkeypatch, [position("orders", 0, 99)], {})
+    found = mirrors.progress(NOBODY, metadata(mm2_offsets=1), FLOW, lambda _: Source(metadata(orders=1)))
+    assert section({"flows": [found.as_dict()]})[1] == [
+        "mirror from west: orders was deleted and created again at the source: MirrorMaker waits for the offsets of "
+        "the old one; copy the records under a new name"
+    ]
+
+
 def test_workers_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = {"source": "west", "topics": [], "heartbeat": 75.0, "problem": "", "behind": 0, "seconds": 0.0}
     assert section({"flows": [flow]})[1] == ["mirror from west: its workers have written no heartbeat for 75 s"]

@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 CONNECTOR = "MirrorSourceConnector"
 HEARTBEATS = "heartbeats"
 COPIED = "mm2-offsets.{source}.internal"
+LOST = "MirrorMaker waits for the offsets of the old one; copy the records under a new name"
 CONFIGS = "mm2-configs.{source}.internal"
 
 
@@ -101,6 +102,7 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
             names = selected(known, flow["topics"], flow["topics_exclude"])
             places = [(name, number) for name in names for number in range(len(known.topics[name]))]
             limits = groups.ends(there, places, committed=True)
+            anew = sorted({place[0] for place in places if done.get(place, -1) >= limits.latest[place]})
             begin = {place: max(done.get(place, -1) + 1, limits.earliest[place]) for place in places}
             first = first_records(there, begin, limits.latest)
         finally:
@@ -108,7 +110,8 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
     except AdminError as error:
         return Progress(source, [], beat, f"the source does not answer this host: {error}")
     found = [_of_topic(name, places, done, limits.latest, first) for name in names]
-    return Progress(source, found, beat, returns=returns)
+    problem = f"{', '.join(anew)} was deleted and created again at the source: {LOST}" if anew else ""
+    return Progress(source, found, beat, problem, returns)
 
 
 def first_records(there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, tuple[int, int]]:

@@ -326,8 +326,9 @@ def _rights(model: Model, host: Machine, flow: Mapping[str, Any]) -> Iterator[Pr
     grant: dict[str, Any] = {"mirror_maker": "target", "source": flow.get("source"), "groups": []}
     for needed in acls_of_grant(grant):
         name, pattern = str(needed.get("name") or ""), needed.get("pattern", "literal")
-        if needed["resource"] == "topic" and name.endswith(".") and flow.get("policy") == "identity":
-            continue
+        identity = needed["resource"] == "topic" and name.endswith(".") and flow.get("policy") == "identity"
+        if identity or (needed["resource"], name) == ("group", "*"):
+            continue  # topics and groups that are named elsewhere
         for operation in needed["operations"]:
             if not any(covers(entry, operation, needed["resource"], name, pattern) for entry in own):
                 yield MIRROR_USER.problem(
