@@ -41,7 +41,7 @@ def mirror_maker_ineffective(workers: Sequence[Mapping[str, Any]], properties: M
 
 
 def mirror_maker_status_flows(
-    flows: Sequence[Mapping[str, Any]], cluster: str, residency: Sequence[str] = (), ca: str = ""
+    flows: Sequence[Mapping[str, Any]], cluster: str, residency: Sequence[str], ca: str = ""
 ) -> list[dict[str, Any]]:
     """Return the option `flows` of the module kafka_mirrors for entries of mirror_maker_flows.
 
@@ -61,7 +61,7 @@ def mirror_maker_status_flows(
 
 
 def mirror_maker_switch_flow(
-    flows: Sequence[Mapping[str, Any]], source: str, cluster: str, residency: Sequence[str] = (), ca: str = ""
+    flows: Sequence[Mapping[str, Any]], source: str, cluster: str, residency: Sequence[str], ca: str = ""
 ) -> dict[str, Any]:
     """Return the option `flow` of the module kafka_mirror_switch for the flow from `source`.
 

@@ -63,9 +63,10 @@ def copied(inventory: Inventory, topic: str, *begin: TopicPartition) -> Counter[
         messages = reader.consume(500, 1)
         silent = 0 if messages else silent + 1
         for message in messages:
-            if not message.error():
+            error = message.error()
+            if not error:
                 found[int(message.value() or b"")] += 1
-            elif message.error().code() == KafkaError._PARTITION_EOF:
+            elif error.code() == KafkaError._PARTITION_EOF:
                 left.discard(message.partition())
     reader.close()
     return found

@@ -183,7 +183,7 @@ def keys(model: Model) -> Iterator[Problem]:
 MIRROR_SAME_TOPIC = ProblemKind(
     "MIRROR_SAME_TOPIC",
     "the flows from {first} and {second} would both write to the topic {topic}",
-    "leave it out of one flow (topics_exclude), or use policy: default",
+    "exclude it from one flow (topics_exclude), or use policy: default",
 )
 MIRROR_SAME_TOPIC_PATTERN = MIRROR_SAME_TOPIC.variant(
     message="the flows from {first} and {second} keep names of topics, and both select {topic}",
@@ -192,7 +192,7 @@ MIRROR_SAME_TOPIC_PATTERN = MIRROR_SAME_TOPIC.variant(
 MIRROR_OVERWRITES = ProblemKind(
     "MIRROR_OVERWRITES",
     "the flow from {source} keeps names of topics, so it would write to this topic, which producers here write to",
-    "leave it out (topics_exclude), use policy: default, or declare the topic with manage: false",
+    "exclude it from the flow (topics_exclude), use policy: default, or declare the topic with manage: false",
 )
 
 
@@ -231,11 +231,11 @@ def _carried(flow: Mapping[str, Any]) -> list[str]:
 MIRROR_RESIDENCY = ProblemKind(
     "MIRROR_RESIDENCY",
     "the flow from {source} selects this topic, but its label is {label}: {cluster} may hold {target}, {source} {held}",
-    "leave it out of the flow (topics_exclude), or correct the label",
+    "exclude it from the flow (topics_exclude), or correct the label",
 )
 MIRROR_RESIDENCY_NONE = MIRROR_RESIDENCY.variant(
     message="the flow from {source} selects this topic, which has no label, and the residency of both clusters differs",
-    advice="give the topic a label (residency), or leave it out of the flow (topics_exclude)",
+    advice="give the topic a label (residency), or exclude it from the flow (topics_exclude)",
 )
 MIRROR_RESIDENCY_UNKNOWN = MIRROR_RESIDENCY.variant(
     message="missing, and the residency of {source} and {cluster} differs: the labels of the topics are not known",
