@@ -36,11 +36,11 @@ def test_without_the_second_library_it_is_named(
     assert said["failed"] and "kafka-python" in said["msg"], said
 
 
-def test_racks_that_are_not_told_are_null(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_racks_that_are_not_told_are_unknown(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever may not ask for settings sees the rest."""
     cluster.denied = {"describe_configs"}
     said = answer(cluster, kafka_cluster, capsys, fail=False)
-    assert {number: facts["rack"] for number, facts in said["brokers"].items()} == {"1": None, "2": None, "3": None}
+    assert {number: facts["rack"] for number, facts in said["brokers"].items()} == {"1": "?", "2": "?", "3": "?"}
     assert said["problems"] == []
 
 

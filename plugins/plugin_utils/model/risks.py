@@ -73,7 +73,7 @@ RISKS = frozenset(
     )
 )
 # Refused outside production too, unless accepted.
-ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION", "RACK_UNEVEN", *OF_HOSTS)
+ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION", "RACK_UNEVEN", "MIRROR_ITSELF", *OF_HOSTS)
 # Nothing is printed of a warning with such a code that a site accepts: it endangers neither security nor records.
 SILENT = ("RACK_UNEVEN",)
 
