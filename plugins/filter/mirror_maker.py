@@ -55,6 +55,7 @@ def mirror_maker_status_flows(
             "client": librdkafka_client(flow, ca),
             "topics": topics_of(flow, residency),
             "topics_exclude": [*INTERNAL, *(flow.get("topics_exclude") or ())],
+            "policy": flow.get("policy") or "default",
         }
         for flow in flows
     ]
@@ -75,7 +76,6 @@ def mirror_maker_switch_flow(
         **mirror_maker_status_flows([flow], cluster, residency, ca)[0],
         "groups": list(flow.get("groups") or [".*"]),
         "groups_exclude": [*GROUPS_LEFT_OUT, *(flow.get("groups_exclude") or ())],
-        "policy": flow.get("policy") or "default",
     }
 
 
@@ -89,11 +89,12 @@ def mirror_switch_lines(positions: Sequence[Mapping[str, Any]]) -> list[str]:
             "-" if one["now"] is None else one["now"],
             one["offset"],
             "?" if one["again"] is None else one["again"],
+            one["skipped"],
             one["how"],
         )
         for one in positions
     ]
-    return table(("group", "topic", "partition", "now", "new", "again", "by"), rows)
+    return table(("group", "topic", "partition", "now", "new", "again", "skips", "by"), rows)
 
 
 class FilterModule:

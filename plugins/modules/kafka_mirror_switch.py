@@ -91,8 +91,9 @@ RETURN = """
 positions:
   description: >-
     Where each C(group) continues in each C(partition) of a C(topic) of the target. C(offset) is the new and C(now) the
-    present offset. C(how) is V(end) if the group had read everything, V(time) if the offset was found by a timestamp,
-    V(translated) if MirrorMaker translated it. C(again) is how many records are read again at most, null if unknown.
+    present offset. C(how) is V(end) if the group had read everything, V(start) if it had read nothing of the partition,
+    V(time) if the offset was found by a timestamp, V(translated) if MirrorMaker translated it. C(again) is how many
+    records are read again at most, null if unknown, and C(skipped) how many are skipped because of O(since).
   type: list
   elements: dict
   returned: success

@@ -20,7 +20,7 @@ description:
     in a topic of the target. Changes nothing.
   - Does not use MirrorMaker's metrics, which keep their last value when nothing is copied.
   - Runs where both clusters can be reached (the control node, or a host of the group admin). A source that does not
-    answer does not fail the task; C(problem) of its flow has the reason.
+    answer does not fail the task; C(silent) of its flow has the reason.
 options:
   admin:
     description: "Client properties of a super user of the target, with librdkafka's names."
@@ -41,6 +41,11 @@ options:
       client: {type: dict, required: true, description: "Client properties of the source, with librdkafka's names."}
       topics: {type: list, elements: str, required: true, description: Regular expressions of topics that are copied.}
       topics_exclude: {type: list, elements: str, default: [], description: Regular expressions of other topics.}
+      policy:
+        description: Whether names of copied topics begin with the alias of the source.
+        type: str
+        choices: [default, identity]
+        default: default
 attributes:
   check_mode: {description: The module only reads., support: full}
   diff_mode: {description: Returns no diff., support: none}
@@ -90,7 +95,12 @@ flows:
       description: Seconds since the last heartbeat of the workers, null without one.
       type: float
       sample: 1.2
-    problem: {description: Why the source could not be read., type: str, sample: ""}
+    silent: {description: Why the source did not answer., type: str, sample: ""}
+    problems:
+      description: Why records are not copied, and why the source did not answer.
+      type: list
+      elements: str
+      sample: []
     returns: {description: Whether the source copies from the target, too., type: bool, sample: false}
 cluster_id: {description: Id of the target., type: str, returned: success, sample: "abc"}
 """
@@ -101,6 +111,7 @@ FLOW: dict[str, Any] = {
     "client": {"type": "dict", "required": True},
     "topics": {"type": "list", "elements": "str", "required": True},
     "topics_exclude": {"type": "list", "elements": "str", "default": []},
+    "policy": {"type": "str", "choices": ["default", "identity"], "default": "default"},
 }
 
 

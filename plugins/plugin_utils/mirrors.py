@@ -16,6 +16,12 @@ Properties = dict[str, Any]
 
 INTERNAL = (r".*[\-\.]internal", r".*\.replica", "__.*", r".*-changelog", r".*-repartition", r"_confluent-ksql-.*")
 """Topics that no flow copies: those of Kafka, of MirrorMaker, and the state of stream applications."""
+SECRET = re.compile(r"(jaas\.config|password|keystore\.key)$")
+"""Ends of the names of properties that are secrets."""
+FIXED = re.compile(
+    r"(topics|topics\.exclude|enabled|clusters|replication\.policy\..*|offset-syncs\.topic\.location|bootstrap\.servers)"
+)
+"""Properties that `config` and `client` of a flow, and mirror_maker_config, must not set: inputs of the role do."""
 GROUPS_LEFT_OUT = ("console-consumer-.*", "connect-.*", "__.*")
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 SYNC_INTERVAL = 5
@@ -58,21 +64,18 @@ def properties(flows: Sequence[Flow], worker: Worker) -> dict[str, Properties]:
     MirrorMaker stores its properties in a topic.
     """
     found: Properties = {"clusters": ",".join([worker.cluster, *(str(flow["source"]) for flow in flows)])}
-    secrets: Properties = {}
     for alias, client in [(worker.cluster, worker.client), *((str(flow["source"]), _client(flow)) for flow in flows)]:
         for name, value in _with_truststore(client, worker.truststore).items():
-            key = f"{alias}.{name}"
-            if name == "sasl.jaas.config":
-                secrets[key] = value
-                value = f"${{secrets:{worker.secrets}:{key}}}"
-            found[key] = value
+            found[f"{alias}.{name}"] = value
     found |= {f"{worker.cluster}.{name}": value for name, value in worker.settings.items()}
     for flow in flows:
         pair = f"{flow['source']}->{worker.cluster}"
         found |= {f"{pair}.{name}": value for name, value in _of_flow(flow, worker)}
         back = f"{worker.cluster}->{flow['source']}"
         found |= {f"{back}.enabled": False, f"{back}.emit.heartbeats.enabled": False}
-    return {"properties": found, "secrets": secrets}
+    secrets = {key: value for key, value in found.items() if SECRET.search(key) and value is not None}
+    hidden = {key: f"${{secrets:{worker.secrets}:{key}}}" for key in secrets}
+    return {"properties": {**found, **hidden}, "secrets": secrets}
 
 
 def _client(flow: Flow) -> Properties:
@@ -114,7 +117,7 @@ def _of_flow(flow: Flow, worker: Worker) -> Iterator[tuple[str, Any]]:
     yield "groups.exclude", [*GROUPS_LEFT_OUT, *(flow.get("groups_exclude") or ())]
     if flow.get("policy") == "identity":
         yield "replication.policy.class", IDENTITY
-    yield "tasks.max", int(flow.get("tasks") or 4)
+    yield "tasks.max", int(4 if flow.get("tasks") is None else flow["tasks"])
     # Only this cluster is written to: the source's user needs no right to write.
     yield "offset-syncs.topic.location", "target"
     yield "sync.group.offsets.enabled", True
@@ -170,7 +173,8 @@ def topics_of(flow: Flow, residency: Sequence[str]) -> list[str]:
     """
     if not has_border(flow, residency):
         return list(flow["topics"])
-    labels = {str(topic["name"]): topic.get("residency") for topic in flow.get("source_topics") or ()}
+    present = (topic for topic in flow.get("source_topics") or () if topic.get("state") != "absent")
+    labels = {str(topic.get("name")): topic.get("residency") for topic in present}
     return [re.escape(name) for name in selected(flow, labels) if may_cross(labels[name], flow, residency)]
 
 

@@ -122,9 +122,12 @@ def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory:
 def test_no_other_port_is_open(inventory: Inventory) -> None:
     """What listens on more than the loopback is in the model, or is SSH."""
     zookeeper = {inventory.zookeeper_port, 2888, 3888}
-    ports: dict[str, set[int]] = {"zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set()}
-    for group, named in ports.items():
+    ports: dict[str, set[int]] = {
+        "zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set(), "mirror_maker": {8083}
+    }  # fmt: skip
+    for group in ports:
         for host in inventory.hosts(group):
+            named = set[int]().union(*(own for other, own in ports.items() if host in inventory.hosts(other)))
             listeners = inventory.listeners(host) if host in inventory.hosts("kafka") else []
             wanted = {22, *named, *(int(listener["port"]) for listener in listeners)}
             lines = inventory.run(host, "ss -Hltnp").splitlines()

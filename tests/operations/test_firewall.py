@@ -135,7 +135,10 @@ def test_a_job_listens_on_the_loopback_alone(operator: Operator) -> None:
 
         opened = set().union(*until(f"the job of {host} runs", listening, 120).values())
         assert {
-            place for place in opened if not place.startswith(("127.0.0.1:", "[::ffff:127.0.0.1]:", "[::1]:"))
+            place
+            for place in opened
+            if not place.startswith(("127.0.0.1:", "[::ffff:127.0.0.1]:", "[::1]:"))
+            and not (host in operator.inventory.hosts("mirror_maker") and place.endswith(":8083"))
         } == set()
 
 

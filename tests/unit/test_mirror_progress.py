@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,23 +19,35 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.mirrors import mirrors as section
 
-FLOW = {"source": "west", "target": "east", "client": {}, "topics": ["orders"], "topics_exclude": []}
+FLOW = {
+    "source": "west",
+    "target": "east",
+    "client": {},
+    "topics": ["orders"],
+    "topics_exclude": [],
+    "policy": "default",
+}
 OFFSETS = "mm2-offsets.west.internal"
 NOW = 1_795_900_000.0
 NOBODY: Any = None
 
 
 def metadata(**partitions: int) -> Metadata:
-    """Return the metadata of a cluster: topics with a number of partitions, _ in place of - and . in names."""
-    names = {name.replace("mm2_offsets", OFFSETS): number for name, number in partitions.items()}
-    found = [Partition(name, one, 1, (1,), (1,)) for name, number in names.items() for one in range(number)]
+    """Return the metadata of a cluster: topics with a number of partitions."""
+    found = [Partition(name, one, 1, (1,), (1,)) for name, number in partitions.items() for one in range(number)]
     return Metadata("id", 1, {1: ("198.51.100.1", 9093)}, found)
 
 
-def position(topic: str, number: int, offset: int | None, cluster: str = "west", at: int = 0) -> dict[str, Any]:
+def here() -> Metadata:
+    """Return the metadata of a target with copies of three partitions."""
+    return metadata(**{OFFSETS: 1, "west.orders": 3})
+
+
+def position(topic: str, number: int, offset: int | None, cluster: str = "west") -> Any:
     """Return a record of the topic with positions, as MirrorMaker writes it."""
     key = json.dumps(["MirrorSourceConnector", {"cluster": cluster, "partition": number, "topic": topic}])
-    return {"key": key, "value": None if offset is None else json.dumps({"offset": offset}), "timestamp": at}
+    value = None if offset is None else json.dumps({"offset": offset})
+    return SimpleNamespace(key=key.encode, value=lambda: value and value.encode())
 
 
 class Source(Admin):
@@ -55,14 +68,12 @@ class Source(Admin):
         self.closed = True
 
 
-def fake(
-    monkeypatch: pytest.MonkeyPatch, stored: Sequence[Mapping[str, Any]], first: Mapping[int, tuple[int, int]]
-) -> None:
+def fake(monkeypatch: pytest.MonkeyPatch, stored: Sequence[Any], first: Mapping[int, tuple[int, int]]) -> None:
     """Replace what reads clusters: `stored` are the positions, `first` {partition: (offset, ms)} of records left."""
 
     def read(_: Any, begin: Mapping[Any, int], _until: Any, wanted: Callable[[Any], bool], _limit: int) -> Any:
         if any(name == OFFSETS for name, _number in begin):
-            return stored
+            return [record for record in stored if wanted(record)]
         for topic, number in begin:
             if topic == "orders" and number in first:
                 wanted(Message(topic, number, *first[number]))
@@ -109,26 +120,29 @@ def test_a_flow_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
         position("orders", 2, 1, "x"),
     ]
     fake(monkeypatch, stored, {0: (7, int(NOW * 1000) - 4000), 2: (0, int(NOW * 1000) - 90_000)})
-    found = mirrors.progress(NOBODY, metadata(mm2_offsets=1), FLOW, lambda _: Source(metadata(orders=3)))
+    found = mirrors.progress(NOBODY, here(), FLOW, lambda _: Source(metadata(orders=3)))
     (topic,) = found.topics
     assert (topic.behind, topic.seconds, topic.copied_to) == (13, 90.0, 2)
     lines, problems = section({"flows": [found.as_dict()]})
     assert lines[2] == "  west  orders  13              90.0 s       -"
-    assert problems == ["mirror from west is 90 s behind (13 records): look at mirror-maker.service on its hosts"]
+    assert problems == [
+        "mirror from west is 90 s behind (13 records): look at mirror-maker.service on its hosts",
+        "mirror from west: its workers have written no heartbeat",
+    ]
 
 
 def test_a_flow_that_copied_all(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, [position("orders", 0, 9)], {})
-    found = mirrors.progress(NOBODY, metadata(mm2_offsets=1), FLOW, lambda _: Source(metadata(orders=1)))
+    found = mirrors.progress(NOBODY, here(), FLOW, lambda _: Source(metadata(orders=1)))
     assert (found.topics[0].behind, found.topics[0].seconds) == (0, 0.0)
-    assert section({"flows": [found.as_dict()]})[1] == []
+    assert section({"flows": [{**found.as_dict(), "heartbeat": 2.0}]})[1] == []
 
 
 def test_a_source_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, [], {})
     source = Source(None)
-    found = mirrors.progress(NOBODY, metadata(mm2_offsets=1), FLOW, lambda _: source)
-    assert section({"flows": [found.as_dict()]})[1] == [
+    found = mirrors.progress(NOBODY, here(), FLOW, lambda _: source)
+    assert section({"flows": [{**found.as_dict(), "heartbeat": 2.0}]})[1] == [
         "mirror from west: the source does not answer this host: Failed to resolve"
     ]
     assert source.closed
@@ -143,15 +157,45 @@ def test_a_source_that_copies_back(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_topic_that_was_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten records are there, and more were copied: those of the topic before it."""
     fake(monkeypatch, [position("orders", 0, 99)], {})
-    found = mirrors.progress(NOBODY, metadata(mm2_offsets=1), FLOW, lambda _: Source(metadata(orders=1)))
-    assert section({"flows": [found.as_dict()]})[1] == [
-        "mirror from west: orders was deleted and created again at the source: MirrorMaker waits for the offsets of "
-        "the old one; copy the records under a new name"
+    found = mirrors.progress(NOBODY, here(), FLOW, lambda _: Source(metadata(orders=1)))
+    assert section({"flows": [{**found.as_dict(), "heartbeat": 2.0}]})[1] == [
+        "mirror from west: orders was deleted and created again at the source: its first records are not copied, "
+        "because MirrorMaker continues at the old offsets; give the topic a new name"
     ]
 
 
+def test_a_copy_that_was_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(monkeypatch, [position("orders", 0, 9)], {})
+    target = metadata(**{OFFSETS: 1})
+    found = mirrors.progress(NOBODY, target, FLOW, lambda _: Source(metadata(orders=1)))
+    assert found.problems == ["west.orders lacks partitions that were copied: it was deleted here, or created again"]
+
+
+def test_heartbeats_of_this_flow_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alias of another source begins alike, and the target's contains it."""
+    keys = [b"\x00\x07west-us\x00\x04east", b"\x00\x04west\x00\x04east", b"\x00\x05north\x00\x04west"]
+    seen = list[bytes]()
+
+    def read(_: Any, _begin: Any, _until: Any, wanted: Callable[[Any], bool], _limit: int) -> list[dict[str, Any]]:
+        seen.extend(key for key in keys if wanted(SimpleNamespace(key=lambda key=key: key)))
+        return [{"timestamp": (NOW - 3) * 1000}]
+
+    fake(monkeypatch, [], {})
+    monkeypatch.setattr(records, "read", read)
+    assert mirrors.heartbeat(NOBODY, metadata(heartbeats=1), "west", "east") == 3.0
+    assert seen == [keys[1]]
+
+
 def test_workers_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
-    flow = {"source": "west", "topics": [], "heartbeat": 75.0, "problem": "", "behind": 0, "seconds": 0.0}
+    flow = {
+        "source": "west",
+        "topics": [],
+        "heartbeat": 75.0,
+        "silent": "",
+        "problems": [],
+        "behind": 0,
+        "seconds": 0.0,
+    }
     assert section({"flows": [flow]})[1] == ["mirror from west: its workers have written no heartbeat for 75 s"]
 
 

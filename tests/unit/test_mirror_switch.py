@@ -32,7 +32,8 @@ class Cluster(Admin):
     def __init__(self, times: Mapping[Place, Sequence[int]], **members: Group) -> None:
         """`times` has one time in ms for each record; offset and index are equal."""
         self.times, self.members = dict(times), members
-        self.growing, self.compacted = 0, False
+        self.growing, self.compacted, self.stamps = 0, False, False
+        self.open = 0
         self.committed: dict[str, Mapping[Place, int]] = {}
 
     def metadata(self) -> Metadata:
@@ -59,7 +60,8 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
     def ends(cluster: Any, places: Iterable[Place], _: Any = None, *, committed: bool = False) -> Ends:
         found = {place: len(cluster.times[place]) + cluster.growing for place in places}
         cluster.growing *= 2
-        return Ends(dict.fromkeys(found, 0), found)
+        stable = {place: end - cluster.open if committed else end for place, end in found.items()}
+        return Ends(dict.fromkeys(found, 0), stable)
 
     def read(cluster: Any, begin: Mapping[Place, int], _: Any, wanted: Callable[[Any], bool], _limit: int) -> list[Any]:
         for place, offset in begin.items():
@@ -85,8 +87,9 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "names", lambda cluster: sorted(cluster.members))
 
     def describe(cluster: Any, _: str, names: Sequence[str]) -> dict[str, Any]:
-        policy = "compact" if cluster.compacted else "delete"
-        return {name: {"cleanup.policy": SimpleNamespace(value=policy)} for name in names}
+        policy = SimpleNamespace(value="compact" if cluster.compacted else "delete")
+        kind = SimpleNamespace(value="LogAppendTime" if cluster.stamps else "CreateTime")
+        return {name: {"cleanup.policy": policy, "message.timestamp.type": kind} for name in names}
 
     monkeypatch.setattr(topics, "describe", describe)
     monkeypatch.setattr(records, "read", read)
@@ -137,8 +140,69 @@ def test_a_group_that_is_there_already_is_not_written() -> None:
 
 
 def test_groups_that_are_left_out() -> None:
-    names = {"connect-a": Group("connect-a", "STABLE", ({"client_id": "a"},), {("orders", 0): 0})}
-    assert switched(Cluster({("orders", 0): [7]}, **names), Cluster({("west.orders", 0): [7]})) == {}
+    """One by its name; one that reads other topics may go on."""
+    others = {
+        "connect-a": Group("connect-a", "STABLE", ({"client_id": "a"},), {("orders", 0): 0}),
+        "other": Group("other", "STABLE", ({"client_id": "b"},), {("returns", 0): 0}),
+        "billing": Group("billing", "EMPTY", (), {("orders", 0): 1}),
+    }
+    target = Cluster({("west.orders", 0): [7]}, other=Group("other", "STABLE", ({"client_id": "b"},), {("mine", 0): 0}))
+    assert switched(Cluster({("orders", 0): [7]}, **others), target) == {("billing", 0): (1, "end", 0)}
+
+
+def test_partitions_without_an_offset() -> None:
+    """A consumer commits only where it read; at the target it could start at the end and skip their records."""
+    source = Cluster(
+        {("orders", 0): [7], ("orders", 1): [8]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1})
+    )
+    target = Cluster({("west.orders", 0): [7], ("west.orders", 1): [8]})
+    assert switched(source, target) == {("billing", 0): (1, "end", 0), ("billing", 1): (0, "start", 0)}
+
+
+def test_brokers_that_stamp_copies() -> None:
+    """Their clock may be behind that of the source: a position by time could skip records."""
+    source = Cluster({("orders", 0): [10, 20, 30]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    target = Cluster({("west.orders", 0): [5, 15, 25]}, billing=Group("billing", "EMPTY", (), {("west.orders", 0): 1}))
+    target.stamps = True
+    assert switched(source, target)["billing", 0][:2] == (1, "translated")
+
+
+@pytest.mark.parametrize("times", [[-1, -1], [90, 95]])
+def test_a_record_that_cannot_be_found(times: list[int]) -> None:
+    """It has no time, or is gone at the target with all later ones: everything that is left there is read."""
+    source = Cluster({("orders", 0): times}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    assert switched(source, Cluster({("west.orders", 0): [-1, 50]}))["billing", 0][:2] == (0, "start")
+
+
+@pytest.mark.parametrize(("now", "offset"), [({("orders", 0): 1}, 1), ({}, 0)])
+def test_a_copy_that_producers_write_to_already(now: Mapping[Place, int], offset: int) -> None:
+    """With names kept, what they wrote is after the copies, and was not read."""
+    source = Cluster({("orders", 0): [7]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    target = Cluster({("orders", 0): [7, 8, 9]}, billing=Group("billing", "EMPTY", (), now))
+    flow = {**FLOW, "policy": "identity"}
+    (found,) = mirror_switch.planned(target, target.metadata(), flow, lambda _: source, 0)
+    assert found.offset == offset
+
+
+def test_a_record_that_arrives_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could be copied before the end of the copy is read."""
+    source = Cluster({("orders", 0): [7]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    target = Cluster({("west.orders", 0): [7]})
+    real = groups.offsets_at
+
+    def late(cluster: Any, times: Mapping[Place, int]) -> dict[Place, int]:
+        source.times[("orders", 0)] = [7, 8]
+        return real(cluster, times)
+
+    monkeypatch.setattr(groups, "offsets_at", late)
+    with pytest.raises(Refused, match="producers write to orders at west"):
+        mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0)
+
+
+def test_a_source_without_groups() -> None:
+    target = Cluster({("west.orders", 0): [7]})
+    with pytest.raises(Refused, match="no group that the flow translates has read a topic of it at west"):
+        mirror_switch.planned(target, target.metadata(), FLOW, lambda _: Cluster({("orders", 0): [7]}), 0)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +210,7 @@ def test_groups_that_are_left_out() -> None:
     [
         ("producers", "producers write to orders at west: stop them"),
         ("members", "group billing has 1 members at west: stop its consumers there"),
+        ("open", "a transaction is open in orders at west: let its producer end it"),
         ("behind", "7 records of orders are not copied yet: wait, and run this again"),
     ],
 )
@@ -155,6 +220,7 @@ def test_refusals(change: str, why: str, monkeypatch: pytest.MonkeyPatch) -> Non
     state, inside = ("STABLE", [member]) if change == "members" else ("EMPTY", [])
     source = Cluster({("orders", 0): [7]}, billing=Group("billing", state, inside, {("orders", 0): 0}))
     source.growing = 1 if change == "producers" else 0
+    source.open = 1 if change == "open" else 0
     behind = [TopicProgress("orders", 1, 7, 1.0, 1)] if change == "behind" else []
     monkeypatch.setattr(mirrors, "progress", lambda *_: Progress("west", behind, None))
     target = Cluster({("west.orders", 0): [7]})
@@ -169,9 +235,17 @@ def test_refusals(change: str, why: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_lost_source(since: int | None, positions: list[tuple[int, str]]) -> None:
     """MirrorMaker's translation, unless everybody had read what is before a time; never an earlier offset than it."""
     billing = Group("billing", "EMPTY", (), {("west.orders", 0): 1, ("orders", 0): 9})
-    target = Cluster({("west.orders", 0): [10, 20, 30], ("orders", 0): []}, billing=billing)
-    found = mirror_switch.lost(target, target.metadata(), FLOW, since)
-    assert [(one.offset, one.how) for one in found] == positions
+    times: dict[Place, Sequence[int]] = {("west.orders", 0): [10, 20, 30], ("west.orders", 1): [5], ("orders", 0): []}
+    target = Cluster(times, billing=billing)
+    found = {one.partition: one for one in mirror_switch.lost(target, target.metadata(), FLOW, since)}
+    assert [(found[0].offset, found[0].how)] == positions
+    assert (found[1].offset, found[1].how) == (0, "start"), "its records were not translated, and may be unread"
+
+
+def test_a_time_in_the_future() -> None:
+    target = Cluster({("west.orders", 0): [10]}, billing=Group("billing", "EMPTY", (), {("west.orders", 0): 0}))
+    with pytest.raises(Refused, match="since is in the future"):
+        mirror_switch.lost(target, target.metadata(), FLOW, 10**14)
 
 
 def test_a_lost_source_without_translated_offsets() -> None:

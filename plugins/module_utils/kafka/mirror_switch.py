@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,17 +22,18 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 Flow = Mapping[str, Any]
-END, TIME, TRANSLATED = "end", "time", "translated"
+END, TIME, TRANSLATED, START = "end", "time", "translated", "start"
 
 
 @dataclass(frozen=True)
 class Position:
     """Where a group continues at the target in one partition, and why there.
 
-    `how` is `end` if the group has read everything, `time` if the position was found by the timestamp of the first
-    unread record, and `translated` if it is the offset that MirrorMaker translated, or the first offset without one.
-    `again` is the number of records that are read again at most, None if it is not known. `now` is the group's present
-    offset at the target, None without one.
+    `how` is `end` if the group has read everything, `start` if it has read nothing of the partition or the record is
+    gone at the target, `time` if the position was found by the timestamp of the first unread record, and `translated`
+    if it is the offset that MirrorMaker translated, or the first offset without one. `again` is the number of records
+    that are read again at most, None if it is not known. `now` is the group's present offset at the target, None
+    without one.
     """
 
     group: str
@@ -41,6 +43,8 @@ class Position:
     how: str
     again: int | None
     now: int | None = None
+    skipped: int = 0
+    """Number of records that the group skips, because it had read them according to the operator."""
 
 
 def copy_of(flow: Flow, topic: str) -> str:
@@ -58,13 +62,21 @@ def selected_groups(flow: Flow, names: list[str]) -> list[str]:
     ]
 
 
-def idle(found: Mapping[str, Group], where: str) -> list[str]:
-    """Return an error text for each group that has members; their offsets would move meanwhile."""
+def idle(found: Mapping[str, Group], where: str, reads: Callable[[str], bool]) -> list[str]:
+    """Return an error text for each group that has members and reads a topic of the flow; its offsets would move.
+
+    `reads` tells whether a topic is one of the flow's, at the cluster `where`.
+    """
     return [
         f"group {name} has {len(group.members)} members at {where}: stop its consumers there"
         for name, group in found.items()
-        if group.state not in IDLE
+        if group.state not in IDLE and any(reads(topic) for topic, _ in _places(group))
     ]
+
+
+def _places(group: Group) -> set[Place]:
+    """Return the partitions that a group has offsets of, or that its members read."""
+    return {*group.offsets, *(place for member in group.members for place in member.get("assigned", ()))}
 
 
 def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Admin], settle: float) -> list[Position]:
@@ -83,19 +95,33 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
         after = groups.ends(source, places).latest
         moving = sorted({place[0] for place in places if before[place] != after[place]})
         problems = [f"producers write to {name} at {flow['source']}: stop them" for name in moving]
+        committed = groups.ends(source, places, committed=True).latest
+        waiting = sorted({place[0] for place in places if committed[place] < after[place]} - {*moving})
+        problems += [
+            f"a transaction is open in {name} at {flow['source']}: let its producer end it" for name in waiting
+        ]
         copied = mirrors.progress(target, here, flow, connect)
-        problems += [copied.problem] if copied.problem else []
+        problems += [*copied.problems]
         problems += [
             f"{one.behind} records of {one.topic} are not copied yet: wait, and run this again"
             for one in copied.topics
             if one.behind and one.topic not in moving
         ]
         there = groups.groups(source, selected_groups(flow, groups.names(source)))
+        there = {name: one for name, one in there.items() if any(_carries(flow, topic) for topic, _ in _places(one))}
         found = groups.groups(target, list(there))
-        problems += [*idle(there, flow["source"]), *idle(found, flow["target"])]
+        problems += idle(there, flow["source"], lambda topic: _carries(flow, topic))
+        problems += idle(found, flow["target"], lambda topic: _is_copy(flow, topic))
+        if not problems and not there:
+            problems.append(f"no group that the flow translates has read a topic of it at {flow['source']}")
+        positions = [] if problems else _exact(source, target, flow, there, found)
+        # A record that arrives meanwhile could be copied before a position is taken, and would be skipped.
+        later = groups.ends(source, places).latest
+        moving = sorted({place[0] for place in places if after[place] != later[place]} - {*moving})
+        problems += [f"producers write to {name} at {flow['source']}: stop them" for name in moving]
         if problems:
             raise Refused("; ".join(problems))
-        return _exact(source, target, flow, there, found)
+        return positions
     finally:
         source.close()
 
@@ -104,39 +130,58 @@ def _exact(
     source: Admin, target: Admin, flow: Flow, there: Mapping[str, Group], found: Mapping[str, Group]
 ) -> list[Position]:
     """Return the position of each group in each partition, by the first record that it has not read at the source."""
+    partitions = source.metadata().topics
     positions = []
     for name, group in there.items():
-        names = {place: (copy_of(flow, place[0]), place[1]) for place in group.offsets if _carries(flow, place[0])}
+        read = sorted({topic for topic, _ in group.offsets if _carries(flow, topic)})
+        places = [(topic, number) for topic in read for number in range(len(partitions.get(topic, ())))]
+        names = {place: (copy_of(flow, place[0]), place[1]) for place in places}
         ends = groups.ends(source, names, committed=True)
-        begin = {place: max(group.offsets[place], ends.earliest[place]) for place in names}
+        begin = {place: max(group.offsets.get(place, 0), ends.earliest[place]) for place in names}
         unread = mirrors.first_records(source, begin, ends.latest)
         copies = groups.ends(target, names.values(), committed=True)
-        compacted = _compacted(target, {topic for topic, _ in names.values()})
-        at = groups.offsets_at(target, {names[place]: timestamp for place, (_, timestamp) in unread.items()})
+        unordered = _unordered(target, {topic for topic, _ in names.values()})
+        at = groups.offsets_at(target, {names[place]: time for place, (_, time) in unread.items() if time >= 0})
         for place, copy in names.items():
-            offset, how, again = copies.latest[copy], END, 0
-            if place in unread:
-                offset, how = at[copy], TIME
-                if offset < 0:
-                    raise Refused(f"{place[0]}-{place[1]}: its first record that {name} has not read is not copied yet")
-                if copy[0] in compacted:
-                    # The copy of the first unread record may be gone, and a later one may have an earlier time.
-                    offset, how = min(offset, _now(found, name, copy) or copies.earliest[copy]), TRANSLATED
-                again = max(0, copies.latest[copy] - offset - (ends.latest[place] - unread[place][0]))
-            positions.append(Position(name, *copy, offset, how, again, _now(found, name, copy)))
+            now, offset, how = _now(found, name, copy), copies.latest[copy], END
+            if place not in group.offsets:
+                offset, how = copies.earliest[copy], START
+            elif place in unread:
+                # -1: the copy has no time, or only records with earlier times are left
+                offset, how = (at.get(copy, -1), TIME) if at.get(copy, -1) >= 0 else (copies.earliest[copy], START)
+                if copy[0] in unordered:
+                    offset, how = min(offset, copies.earliest[copy] if now is None else now), TRANSLATED
+            if how == END and flow["policy"] == "identity":  # producers may already write to the copy
+                offset, how = copies.earliest[copy] if now is None else min(now, offset), TRANSLATED
+            left = ends.latest[place] - unread[place][0] if place in unread else 0
+            again = 0 if how == END else max(0, copies.latest[copy] - offset - left)
+            positions.append(Position(name, *copy, offset, how, again, now))
     return positions
 
 
-def _compacted(target: Admin, names: set[str]) -> set[str]:
-    """Return those of the topics whose records may be removed by compaction."""
-    settings = topics.describe(target, "TOPIC", sorted(names))
-    return {name for name, found in settings.items() if "compact" in str(found["cleanup.policy"].value)}
+def _unordered(target: Admin, names: set[str]) -> set[str]:
+    """Return those of the topics in which the copy of a record cannot be found by its time.
+
+    Compaction may have removed it while a later one has an earlier time, or brokers stamp copies by another clock.
+    """
+    settings = topics.describe(target, "TOPIC", sorted(names)) if names else {}
+    return {
+        name
+        for name, found in settings.items()
+        if "compact" in str(found["cleanup.policy"].value) or found["message.timestamp.type"].value != "CreateTime"
+    }
 
 
 def _carries(flow: Flow, topic: str) -> bool:
     return any(re.fullmatch(text, topic) for text in flow["topics"]) and not any(
         re.fullmatch(text, topic) for text in flow["topics_exclude"]
     )
+
+
+def _is_copy(flow: Flow, topic: str) -> bool:
+    """Tell whether a topic of the target is the copy of a topic of the flow."""
+    prefix = copy_of(flow, "")
+    return topic.startswith(prefix) and _carries(flow, topic.removeprefix(prefix))
 
 
 def _now(found: Mapping[str, Group], name: str, place: Place) -> int | None:
@@ -146,23 +191,29 @@ def _now(found: Mapping[str, Group], name: str, place: Place) -> int | None:
 def lost(target: Admin, here: Metadata, flow: Flow, since: int | None) -> list[Position]:
     """Return the positions of all groups of a flow whose source is lost, from MirrorMaker's translation.
 
-    `since` is a time (ms since 1970) before which every group had read everything; positions before it move there.
-    Raises Refused with all reasons if a group has members, or if no group has a translated offset.
+    `since` is a time (ms since 1970) before which every group had read everything; groups whose offsets are earlier
+    continue there, and skip what is between. Raises Refused with all reasons if a group has members, if no group has a
+    translated offset, or if `since` is in the future.
     """
-    names = [copy_of(flow, ""), ""][flow["policy"] == "identity"]
+    if since is not None and since > time.time() * 1000:
+        raise Refused("since is in the future: groups would skip all records; set the time of the loss or before")
     found = groups.groups(target, selected_groups(flow, groups.names(target)))
-    problems = idle(found, flow["target"])
+    problems = idle(found, flow["target"], lambda topic: _is_copy(flow, topic))
     positions = []
     for name, group in found.items():
-        own = {place: offset for place, offset in group.offsets.items()
-               if place[0].startswith(names) and _carries(flow, place[0].removeprefix(names))}  # fmt: skip
-        ends = groups.ends(target, own)
+        own = {place: offset for place, offset in group.offsets.items() if _is_copy(flow, place[0])}
+        others = [(topic, number) for topic in {topic for topic, _ in own} for number in range(len(here.topics[topic]))]
+        ends = groups.ends(target, others)
+        positions += [
+            Position(name, *place, ends.earliest[place], START, None) for place in sorted({*others} - own.keys())
+        ]
         at = groups.offsets_at(target, dict.fromkeys(own, since)) if since is not None else {}
         for place, offset in own.items():
             later = ends.latest[place] if at.get(place, 0) < 0 else at.get(place, 0)
             how = TIME if later > offset else TRANSLATED
-            positions.append(Position(name, *place, max(offset, later), how, None, offset))
-    if not positions:
+            skipped = max(0, later - offset)
+            positions.append(Position(name, *place, max(offset, later), how, None, offset, skipped))
+    if not positions and not problems:
         problems.append(f"no group has an offset that was translated from {flow['source']}")
     if problems:
         raise Refused("; ".join(problems))

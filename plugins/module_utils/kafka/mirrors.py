@@ -16,12 +16,13 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 CONNECTOR = "MirrorSourceConnector"
-HEARTBEATS = "heartbeats"
+HEARTBEATS, BEATS = "heartbeats", 1000
 COPIED = "mm2-offsets.{source}.internal"
-LOST = "MirrorMaker waits for the offsets of the old one; copy the records under a new name"
+LOST = "its first records are not copied, because MirrorMaker continues at the old offsets; give the topic a new name"
 CONFIGS = "mm2-configs.{source}.internal"
 
 
@@ -44,8 +45,10 @@ class Progress:
     source: str
     topics: Sequence[TopicProgress]
     heartbeat: float | None
-    problem: str = ""
-    """Why the progress could not be read; '' if it was read."""
+    silent: str = ""
+    """Why the source did not answer; '' if it did."""
+    problems: Sequence[str] = ()
+    """Why records are not copied, and why the source did not answer."""
     returns: bool = False
     """Whether the source copies from the target, too."""
 
@@ -64,15 +67,21 @@ def copied(target: Admin, source: str, metadata: Metadata) -> dict[Place, int]:
     name = COPIED.format(source=source)
     places = [(name, number) for number in range(len(metadata.topics.get(name, ())))]
     limits = groups.ends(target, places)
-    found: dict[Place, tuple[int, int]] = {}
-    for record in records.read(target, limits.earliest, limits.latest, lambda _: True, 10**9):
-        key = json.loads(record["key"] or "[]")
-        if len(key) != 2 or key[0] != CONNECTOR or key[1].get("cluster") != source:
-            continue
-        place = (str(key[1]["topic"]), int(key[1]["partition"]))
-        value = json.loads(record["value"]) if record["value"] else None
-        found[place] = (record["timestamp"], int(value["offset"]) if value else -1)
-    return {place: offset for place, (_, offset) in found.items() if offset >= 0}
+    found: dict[Place, int] = {}
+
+    def store(message: Any) -> bool:
+        """Keep the newest offset alone: the topic has a record for each transaction until it is compacted."""
+        try:
+            connector, partition = json.loads(message.key() or b"null")
+            if (connector, partition["cluster"]) == (CONNECTOR, source):
+                value = json.loads(message.value() or b"{}")
+                found[str(partition["topic"]), int(partition["partition"])] = int(value.get("offset", -1))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            pass  # another program's record
+        return False
+
+    records.read(target, limits.earliest, limits.latest, store, 1)
+    return {place: offset for place, offset in found.items() if offset >= 0}
 
 
 def selected(metadata: Metadata, topics: Iterable[str], left_out: Iterable[str]) -> list[str]:
@@ -86,32 +95,39 @@ def selected(metadata: Metadata, topics: Iterable[str], left_out: Iterable[str])
 
 
 def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Callable[..., Admin]) -> Progress:
-    """Return the progress of a flow; if its source does not answer, with the reason in `problem`.
+    """Return the progress of a flow, with the reasons why records are not copied.
 
     `here` is the metadata of the target. `flow` has `source` and `target` (aliases), `client` (librdkafka's properties
-    of the source), `topics` and `topics_exclude`. `connect` creates a client of the source. Raises AdminError if the
-    target fails.
+    of the source), `topics`, `topics_exclude` and `policy`. `connect` creates a client of the source. Raises AdminError
+    if the target fails.
     """
     source = str(flow["source"])
-    done, beat = copied(target, source, here), heartbeat(target, here, source)
+    done, beat = copied(target, source, here), heartbeat(target, here, source, str(flow["target"]))
+    there = None
     try:
         there = connect(flow["client"])
-        try:
-            known = there.metadata()
-            returns = CONFIGS.format(source=flow["target"]) in known.topics
-            names = selected(known, flow["topics"], flow["topics_exclude"])
-            places = [(name, number) for name in names for number in range(len(known.topics[name]))]
-            limits = groups.ends(there, places, committed=True)
-            anew = sorted({place[0] for place in places if done.get(place, -1) >= limits.latest[place]})
-            begin = {place: max(done.get(place, -1) + 1, limits.earliest[place]) for place in places}
-            first = first_records(there, begin, limits.latest)
-        finally:
+        known = there.metadata()
+        names = selected(known, flow["topics"], flow["topics_exclude"])
+        places = [(name, number) for name in names for number in range(len(known.topics[name]))]
+        limits = groups.ends(there, places, committed=True)
+        written = groups.ends(there, places).latest  # with records of open transactions, which other flows copy
+        begin = {place: max(done.get(place, -1) + 1, limits.earliest[place]) for place in places}
+        first = first_records(there, begin, limits.latest)
+    except (AdminError, ClientError) as error:
+        silent = f"the source does not answer this host: {error}"
+        return Progress(source, [], beat, silent, [silent])
+    finally:
+        if there:
             there.close()
-    except AdminError as error:
-        return Progress(source, [], beat, f"the source does not answer this host: {error}")
+    anew = sorted({place[0] for place in places if done.get(place, -1) >= written[place]})
+    problems = [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
+    for name in sorted({topic for topic, _ in done} & {*names}):
+        copy = name if flow["policy"] == "identity" else f"{source}.{name}"
+        if len(here.topics.get(copy, ())) < len({place for place in done if place[0] == name}):
+            problems.append(f"{copy} lacks partitions that were copied: it was deleted here, or created again")
+    returns = CONFIGS.format(source=flow["target"]) in known.topics
     found = [_of_topic(name, places, done, limits.latest, first) for name in names]
-    problem = f"{', '.join(anew)} was deleted and created again at the source: {LOST}" if anew else ""
-    return Progress(source, found, beat, problem, returns)
+    return Progress(source, found, beat, "", problems, returns)
 
 
 def first_records(there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, tuple[int, int]]:
@@ -137,17 +153,20 @@ def _of_topic(
     own = [place for place in places if place[0] == name]
     waiting = [(place, first[place]) for place in own if place in first]
     behind = sum(end[place] - offset for place, (offset, _) in waiting)
-    oldest = min((timestamp for _, (_, timestamp) in waiting), default=None)
+    oldest = min((timestamp for _, (_, timestamp) in waiting if timestamp >= 0), default=None)
     seconds = 0.0 if oldest is None else max(0.0, time.time() - oldest / 1000)
     return TopicProgress(name, len(own), behind, round(seconds, 1), sum(place in done for place in own))
 
 
-def heartbeat(target: Admin, here: Metadata, source: str) -> float | None:
-    """Return the age in seconds of the last heartbeat that the workers wrote for the flow; None without one."""
+def heartbeat(target: Admin, here: Metadata, source: str, cluster: str) -> float | None:
+    """Return the age in seconds of the last heartbeat that the workers wrote for the flow; None without one.
+
+    `source` and `cluster` are the aliases of source and target. All flows write to one topic.
+    """
     places = [(HEARTBEATS, number) for number in range(len(here.topics.get(HEARTBEATS, ())))]
     limits = groups.ends(target, places)
-    begin = {place: max(limits.earliest[place], limits.latest[place] - 50) for place in places}
-    # The key is a struct whose first field is the alias of the source.
-    beats = records.read(target, begin, limits.latest, lambda message: source.encode() in (message.key() or b""), 10**9)
+    begin = {place: max(limits.earliest[place], limits.latest[place] - BEATS) for place in places}
+    key = b"".join(len(alias.encode()).to_bytes(2, "big") + alias.encode() for alias in (source, cluster))
+    beats = records.read(target, begin, limits.latest, lambda message: message.key() == key, BEATS)
     newest = max((record["timestamp"] for record in beats), default=None)
     return None if newest is None else round(max(0.0, time.time() - newest / 1000), 1)

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 VALUES = re.compile(r"^[A-Z]+ (?:\[(?P<part>[^\]]*)\] ?)?\S+ (?P<kind>\w+) values: *$")
 VALUE = re.compile(r"^\t(?P<name>\S+) = (?P<value>.*)$")
-JOINED = re.compile(r"clientId=(?P<pair>\S+),.* Joined group at generation .*leaderUrl='(?P<leader>[^']*)'.*?"
-                    r"taskIds=\[(?P<tasks>[^\]]*)\]")  # fmt: skip
+JOINED = re.compile(
+    r"clientId=(?P<pair>[^\s,]+),[^\]]*\] Joined group at generation .*?leaderUrl='(?P<leader>[^']*)'.*?"
+    r"taskIds=\[(?P<tasks>[^\]]*)\]"
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def read(lines: Iterable[str]) -> WorkerLog:
             log.blocks.append(Block(begin["kind"], "", values))
         elif (value := VALUE.match(line)) and log.blocks:
             values[value["name"]] = value["value"].strip()
-        elif joined := JOINED.search(line):
+        elif " Joined group at generation " in line and (joined := JOINED.search(line)):
             log.leaders[joined["pair"]] = joined["leader"]
             log.tasks[joined["pair"]] = [task.strip() for task in joined["tasks"].split(",") if task.strip()]
     log.blocks = [Block(one.kind, one.values.get("client.id", "").strip('"'), one.values) for one in log.blocks]

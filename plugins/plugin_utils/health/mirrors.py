@@ -25,18 +25,18 @@ def mirrors(answer: Mapping[str, Any]) -> Section:
     rows, problems = [], []
     for flow in flows:
         name, beat = f"mirror from {flow['source']}", flow["heartbeat"]
-        if flow["problem"]:
-            problems.append(f"{name}: {flow['problem']}")
-        elif flow["seconds"] > BEHIND:
+        problems += [f"{name}: {problem}" for problem in flow["problems"]]
+        if flow["seconds"] > BEHIND:
             problems.append(
                 f"{name} is {flow['seconds']:.0f} s behind ({flow['behind']} records): look at mirror-maker.service on "
                 "its hosts"
             )
-        if beat is not None and beat > SILENT:
-            problems.append(f"{name}: its workers have written no heartbeat for {beat:.0f} s")
+        if beat is None or beat > SILENT:
+            since = "" if beat is None else f" for {beat:.0f} s"
+            problems.append(f"{name}: its workers have written no heartbeat{since}")
         shown = "-" if beat is None else f"{beat:.0f} s ago"
         for topic in flow["topics"]:
             rows.append((flow["source"], topic["topic"], topic["behind"], f"{topic['seconds']:.1f} s", shown))
         if not flow["topics"]:
-            rows.append((flow["source"], "?" if flow["problem"] else "none", "-", "-", shown))
+            rows.append((flow["source"], "?" if flow["silent"] else "none", "-", "-", shown))
     return ["Mirrors", *table(("from", "topic", "records behind", "time behind", "heartbeat"), rows)], problems

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils import mirrors
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
@@ -25,7 +26,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics im
 
 FLOWS, CONFIG = "mirror_maker_flows", "mirror_maker_config"
 # Inputs that have to be the same for all workers of a cluster.
-SHARED = (FLOWS, CONFIG, "mirror_maker_cluster", "mirror_maker_exactly_once", "mirror_maker_version")
+SHARED = (FLOWS, CONFIG, *(f"mirror_maker_{name}" for name in ("cluster", "residency", "exactly_once", "version")))
 REST = "dedicated.mode.enable.internal.rest"
 # Beginnings of properties that MirrorMaker reads without a prefix.
 TOP_LEVEL = (
@@ -37,7 +38,7 @@ TOP_LEVEL = (
 )  # fmt: skip
 # Settings of topics that MirrorMaker does not copy; at the target, the brokers' values apply.
 NOT_COPIED = ("min.insync.replicas", "message.timestamp.type", "unclean.leader.election.enable")
-# Intervals of records that a group may read again: its commit, the checkpoint and the copy of the offset.
+# Delays that add up, each of at most sync_interval: a group's commit, the checkpoint, and the copy of the offset.
 INTERVALS_AGAIN = 3
 
 
@@ -102,14 +103,19 @@ MIRROR_PATTERN_STAR = MIRROR_PATTERN.variant(
     message="a wildcard of file names: in a regular expression, the star repeats the character before it",
     advice="write {near}",
 )
+MIRROR_PATTERN_JAVA = MIRROR_PATTERN.variant(
+    message="flags, back references and quotations act on the other patterns, too, which MirrorMaker joins",
+    advice="write it without them",
+)
 MIRROR_INTERNAL = ProblemKind(
     "MIRROR_INTERNAL",
     "never copied: the state of a stream application, or a topic of Kafka or MirrorMaker",
     "remove it (applications create these topics again at the other side)",
 )
-MIRROR_INTERNAL_EXCLUDE = MIRROR_INTERNAL.variant(
-    message="replaces the list of topics that are never copied, such as changelogs of stream applications",
-    advice="remove it, and write your own patterns into topics_exclude",
+MIRROR_FIXED = ProblemKind(
+    "MIRROR_FIXED",
+    "set by the role from inputs of the flow, which preflight checks (borders, circles, internal topics)",
+    "remove it, and use topics, topics_exclude or policy of the flow",
 )
 
 
@@ -137,13 +143,31 @@ def flows(model: Model) -> Iterator[Problem]:
             for text in listed(flow.get("topics")):
                 if mirrors.matches(text, mirrors.INTERNAL):
                     yield MIRROR_INTERNAL.problem(hosts, f"{place}.topics", text)
-            if "topics.exclude" in mapping(flow.get("config")):
-                yield MIRROR_INTERNAL_EXCLUDE.problem(hosts, f"{place}.config[topics.exclude]")
+            for name in ("config", "client"):
+                for key in mapping(flow.get(name)):
+                    if mirrors.FIXED.fullmatch(str(key)):
+                        yield MIRROR_FIXED.problem(hosts, f"{place}.{name}[{key}]")
+            yield from _values(hosts, place, flow)
+
+
+MIRROR_VALUE = ProblemKind("MIRROR_VALUE", "a user needs a password", "set password of the flow, in a vaulted file")
+MIRROR_VALUE_BANDWIDTH = MIRROR_VALUE.variant(message="not a number of bytes a second", advice="write it like 100MB")
+
+
+def _values(hosts: Sequence[str], place: str, flow: Mapping[str, Any]) -> Iterator[Problem]:
+    if flow.get("user") and not flow.get("password"):
+        yield MIRROR_VALUE.problem(hosts, f"{place}.password")
+    try:
+        amounts.bytes_of(str(flow.get("bandwidth") or "1MB"))
+    except ValueError:
+        yield MIRROR_VALUE_BANDWIDTH.problem(hosts, f"{place}.bandwidth", flow["bandwidth"])
 
 
 def _pattern(hosts: Sequence[str], place: str, text: str) -> Iterator[Problem]:
     if "," in text:
         yield MIRROR_PATTERN_COMMA.problem(hosts, place, text)
+    elif re.search(r"\(\?(?!:)|\\[1-9QE]", text):
+        yield MIRROR_PATTERN_JAVA.problem(hosts, place, text)
     elif text.endswith("*") and not re.search(r"[.\])}]\*$", text):
         yield MIRROR_PATTERN_STAR.problem(hosts, place, text, near=f"{text[:-1]}.*")
     else:
@@ -171,13 +195,23 @@ def keys(model: Model) -> Iterator[Problem]:
     for host in hosts[:1]:
         cluster = str(host.inputs.get("mirror_maker_cluster"))
         aliases = [cluster, *(str(flow.get("source")) for _, flow in flows_of(host))]
-        prefixes = tuple(f"{alias}." for alias in aliases) + tuple(f"{alias}->" for alias in aliases)
+        pairs = tuple(f"{alias}->{cluster}." for alias in aliases[1:])
+        prefixes = tuple(f"{alias}." for alias in aliases) + pairs
         for key, value in host.inputs.mapping(CONFIG).items():
             place = f"{CONFIG}[{key}]"
             if key == REST and len(hosts) > 1 and switch(value) is not True:
                 yield MIRROR_REST.problem(names(hosts), place, value)
+            elif mirrors.FIXED.fullmatch(_unprefixed(str(key), prefixes)) or (
+                "->" in str(key) and not str(key).startswith(pairs)
+            ):
+                yield MIRROR_FIXED.problem(names(hosts), place)
             elif not str(key).startswith((*TOP_LEVEL, *prefixes)):
                 yield MIRROR_KEY.problem(names(hosts), place, near=f"{cluster}.{key}")
+
+
+def _unprefixed(key: str, prefixes: Sequence[str]) -> str:
+    """Return a key of mirror_maker_config without the alias or pair before it."""
+    return next((key.removeprefix(prefix) for prefix in prefixes if key.startswith(prefix)), key)
 
 
 MIRROR_SAME_TOPIC = ProblemKind(

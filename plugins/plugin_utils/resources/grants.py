@@ -77,7 +77,7 @@ def _connect(grant: Grant) -> Iterator[Acl]:
 def _mirror_maker(grant: Grant) -> Iterator[Acl]:
     topics, groups = listed(grant.get("topics")) or ["*"], listed(grant.get("groups")) or ["*"]
     if grant["mirror_maker"] == "source" and not grant.get("source"):
-        # Nothing is written. Without the name of the other cluster, only whether it is a source, too, can be seen.
+        # The user writes nothing. It can see whether this cluster also copies from the other one.
         yield acl(TOPIC, MIRROR_TOPICS[0], "DESCRIBE")
     else:
         for topic in MIRROR_TOPICS:

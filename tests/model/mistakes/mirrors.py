@@ -57,6 +57,13 @@ MISTAKES: tuple[Mistake, ...] = (
     wrong("MIRROR_ITSELF", f"{PLACE}[west].bootstrap", "of west", workers(flow(bootstrap="198.18.1.21:9092"))),
     wrong("MIRROR_PATTERN", f"{PLACE}[west].topics", "write orders-.*", workers(flow(topics=["orders-*"]))),
     wrong("MIRROR_INTERNAL", f"{PLACE}[west].topics", "remove it", workers(flow(topics=["totals-store-changelog"]))),
+    wrong("MIRROR_VALUE", f"{PLACE}[west].password", "in a vaulted file", workers(flow(password=None))),
+    wrong(
+        "MIRROR_FIXED",
+        f"{PLACE}[west].config[topics]",
+        "topics_exclude or policy",
+        workers(flow(config={"topics": ".*"})),
+    ),
     wrong(
         "MIRROR_KEY",
         "group mirror_maker/mirror_maker_config[scheduled.rebalance.max.delay.ms]",

@@ -52,9 +52,9 @@ def read(
         while left and len(found) < limit:
             for message in consumer.consume(500, timeout=0.5):
                 place, error = (message.topic(), message.partition()), message.error()
-                deadline = time.monotonic() + ASK
                 if error and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
                     continue  # the library asks for the coordinator of a group, which is not used
+                deadline = time.monotonic() + ASK
                 if error and error.code() != KafkaError._PARTITION_EOF:
                     raise AdminError(error.str())
                 # The last record of a partition can be before `until`: markers of transactions are not records.
