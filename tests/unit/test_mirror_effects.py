@@ -43,7 +43,7 @@ RIGHT: dict[str, Any] = {
 
 
 def errors(**changes: Any) -> list[str]:
-    """Return what is said of the right properties with changes, whose keys have _ in place of the pair's arrow."""
+    """Return the errors for RIGHT with changes; in their keys, PAIR stands for west->east, and __ for a dot."""
     log = read(LOG)
     settings = [{"kind": one.kind, "client": one.client, "values": one.values} for one in log.blocks]
     changed = {key.replace("PAIR", "west->east").replace("__", "."): value for key, value in changes.items()}
