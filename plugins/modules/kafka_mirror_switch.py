@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirror_switch
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirror_switch, mirrors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import milliseconds
@@ -103,14 +103,9 @@ cluster_id: {description: Id of the target., type: str, returned: success, sampl
 """
 
 FLOW: dict[str, Any] = {
-    "source": {"type": "str", "required": True},
-    "target": {"type": "str", "required": True},
-    "client": {"type": "dict", "required": True},
-    "topics": {"type": "list", "elements": "str", "required": True},
-    "topics_exclude": {"type": "list", "elements": "str", "default": []},
+    **mirrors.FLOW,
     "groups": {"type": "list", "elements": "str", "default": [".*"]},
     "groups_exclude": {"type": "list", "elements": "str", "default": []},
-    "policy": {"type": "str", "choices": ["default", "identity"], "default": "default"},
 }
 
 

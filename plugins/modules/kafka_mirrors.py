@@ -105,20 +105,14 @@ flows:
 cluster_id: {description: Id of the target., type: str, returned: success, sample: "abc"}
 """
 
-FLOW: dict[str, Any] = {
-    "source": {"type": "str", "required": True},
-    "target": {"type": "str", "required": True},
-    "client": {"type": "dict", "required": True},
-    "topics": {"type": "list", "elements": "str", "required": True},
-    "topics_exclude": {"type": "list", "elements": "str", "default": []},
-    "policy": {"type": "str", "choices": ["default", "identity"], "default": "default"},
-}
-
 
 def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
-        argument_spec={**OPTIONS, "flows": {"type": "list", "elements": "dict", "required": True, "options": FLOW}},
+        argument_spec={
+            **OPTIONS,
+            "flows": {"type": "list", "elements": "dict", "required": True, "options": mirrors.FLOW},
+        },
         supports_check_mode=True,
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirrors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.client_login import scram_login
 
@@ -145,24 +145,10 @@ def may_cross(label: str | None, flow: Flow, residency: Sequence[str]) -> bool:
     return not has_border(flow, residency) or (bool(label) and all(label in labels for labels in sides))
 
 
-def matches(name: str, patterns: Iterable[Any]) -> bool:
-    """Tell whether a regular expression matches a whole name; invalid ones match nothing."""
-    return any(pattern.fullmatch(name) for text in patterns if (pattern := compiled(text)))
-
-
-@lru_cache(maxsize=1024)
-def compiled(text: Any) -> re.Pattern[str] | None:
-    """Return a regular expression as a pattern; None if Python cannot read it."""
-    try:
-        return re.compile(str(text))
-    except re.error:
-        return None
-
-
 def selected(flow: Flow, names: Iterable[str]) -> list[str]:
-    """Return those of the topics `names` that the patterns of a flow select."""
+    """Return those of the topics `names` that the patterns of a flow select, sorted."""
     left_out = (*INTERNAL, *(flow.get("topics_exclude") or ()))
-    return [name for name in names if matches(name, flow.get("topics") or ()) and not matches(name, left_out)]
+    return mirrors.selected(names, flow.get("topics") or (), left_out)
 
 
 def topics_of(flow: Flow, residency: Sequence[str]) -> list[str]:

@@ -8,7 +8,6 @@ group that lags.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirror
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import IDLE, Group, Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors import copy_of, selected
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 Flow = Mapping[str, Any]
@@ -47,21 +47,6 @@ class Position:
     """Number of records that the group skips, because it had read them according to the operator."""
 
 
-def copy_of(flow: Flow, topic: str) -> str:
-    """Return the name that the copy of a topic has at the target."""
-    return topic if flow["policy"] == "identity" else f"{flow['source']}.{topic}"
-
-
-def selected_groups(flow: Flow, names: list[str]) -> list[str]:
-    """Return those of the groups `names` whose offsets the flow translates."""
-    wanted, unwanted = [[re.compile(text) for text in flow[key]] for key in ("groups", "groups_exclude")]
-    return [
-        name
-        for name in names
-        if any(one.fullmatch(name) for one in wanted) and not any(one.fullmatch(name) for one in unwanted)
-    ]
-
-
 def idle(found: Mapping[str, Group], where: str, reads: Callable[[str], bool]) -> list[str]:
     """Return an error text for each group that has members and reads a topic of the flow; its offsets would move.
 
@@ -88,7 +73,7 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
     source = connect(flow["client"])
     try:
         known = source.metadata()
-        names = mirrors.selected(known, flow["topics"], flow["topics_exclude"])
+        names = selected(known.topics, flow["topics"], flow["topics_exclude"])
         places = [(name, number) for name in names for number in range(len(known.topics[name]))]
         before = groups.ends(source, places).latest
         threading.Event().wait(settle)
@@ -107,7 +92,7 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
             for one in copied.topics
             if one.behind and one.topic not in moving
         ]
-        there = groups.groups(source, selected_groups(flow, groups.names(source)))
+        there = groups.groups(source, selected(groups.names(source), flow["groups"], flow["groups_exclude"]))
         there = {name: one for name, one in there.items() if any(_carries(flow, topic) for topic, _ in _places(one))}
         found = groups.groups(target, list(there))
         problems += idle(there, flow["source"], lambda topic: _carries(flow, topic))
@@ -173,9 +158,7 @@ def _unordered(target: Admin, names: set[str]) -> set[str]:
 
 
 def _carries(flow: Flow, topic: str) -> bool:
-    return any(re.fullmatch(text, topic) for text in flow["topics"]) and not any(
-        re.fullmatch(text, topic) for text in flow["topics_exclude"]
-    )
+    return bool(selected([topic], flow["topics"], flow["topics_exclude"]))
 
 
 def _is_copy(flow: Flow, topic: str) -> bool:
@@ -197,7 +180,7 @@ def lost(target: Admin, here: Metadata, flow: Flow, since: int | None) -> list[P
     """
     if since is not None and since > time.time() * 1000:
         raise Refused("since is in the future: groups would skip all records; set the time of the loss or before")
-    found = groups.groups(target, selected_groups(flow, groups.names(target)))
+    found = groups.groups(target, selected(groups.names(target), flow["groups"], flow["groups_exclude"]))
     problems = idle(found, flow["target"], lambda topic: _is_copy(flow, topic))
     positions = []
     for name, group in found.items():

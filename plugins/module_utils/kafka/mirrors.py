@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
@@ -19,6 +20,15 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
+FLOW: dict[str, Any] = {
+    "source": {"type": "str", "required": True},
+    "target": {"type": "str", "required": True},
+    "client": {"type": "dict", "required": True},
+    "topics": {"type": "list", "elements": "str", "required": True},
+    "topics_exclude": {"type": "list", "elements": "str", "default": []},
+    "policy": {"type": "str", "choices": ["default", "identity"], "default": "default"},
+}
+"""The options of modules that describe a flow."""
 CONNECTOR = "MirrorSourceConnector"
 HEARTBEATS, BEATS = "heartbeats", 1000
 COPIED = "mm2-offsets.{source}.internal"
@@ -84,14 +94,31 @@ def copied(target: Admin, source: str, metadata: Metadata) -> dict[Place, int]:
     return {place: offset for place, offset in found.items() if offset >= 0}
 
 
-def selected(metadata: Metadata, topics: Iterable[str], left_out: Iterable[str]) -> list[str]:
-    """Return the names of the source's topics that a flow carries; both arguments are regular expressions."""
-    wanted, unwanted = [re.compile(text) for text in topics], [re.compile(text) for text in left_out]
+def selected(names: Iterable[str], wanted: Iterable[Any], left_out: Iterable[Any]) -> list[str]:
+    """Return those of the names of topics or groups that one of `wanted` matches, and none of `left_out`, sorted.
+
+    Both are regular expressions of whole names; one that Python cannot read matches nothing.
+    """
+    patterns, others = [[one for text in texts if (one := compiled(text))] for texts in (wanted, left_out)]
     return [
         name
-        for name in sorted(metadata.topics)
-        if any(one.fullmatch(name) for one in wanted) and not any(one.fullmatch(name) for one in unwanted)
+        for name in sorted(names)
+        if any(one.fullmatch(name) for one in patterns) and not any(one.fullmatch(name) for one in others)
     ]
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: Any) -> re.Pattern[str] | None:
+    """Return a regular expression as a pattern; None if Python cannot read it."""
+    try:
+        return re.compile(str(text))
+    except re.error:
+        return None
+
+
+def copy_of(flow: Mapping[str, Any], topic: str) -> str:
+    """Return the name that the copy of a topic has at the target of a flow."""
+    return topic if flow.get("policy") == "identity" else f"{flow['source']}.{topic}"
 
 
 def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Callable[..., Admin]) -> Progress:
@@ -107,7 +134,7 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
     try:
         there = connect(flow["client"])
         known = there.metadata()
-        names = selected(known, flow["topics"], flow["topics_exclude"])
+        names = selected(known.topics, flow["topics"], flow["topics_exclude"])
         places = [(name, number) for name in names for number in range(len(known.topics[name]))]
         limits = groups.ends(there, places, committed=True)
         written = groups.ends(there, places).latest  # with records of open transactions, which other flows copy
@@ -122,7 +149,7 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
     anew = sorted({place[0] for place in places if done.get(place, -1) >= written[place]})
     problems = [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
     for name in sorted({topic for topic, _ in done} & {*names}):
-        copy = name if flow["policy"] == "identity" else f"{source}.{name}"
+        copy = copy_of(flow, name)
         if len(here.topics.get(copy, ())) < len({place for place in done if place[0] == name}):
             problems.append(f"{copy} lacks partitions that were copied: it was deleted here, or created again")
     returns = CONFIGS.format(source=flow["target"]) in known.topics

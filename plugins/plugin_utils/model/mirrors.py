@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors import copy_of
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils import mirrors
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
@@ -141,7 +142,7 @@ def flows(model: Model) -> Iterator[Problem]:
                 for text in listed(flow.get(key)):
                     yield from _pattern(hosts, f"{place}.{key}", text)
             for text in listed(flow.get("topics")):
-                if mirrors.matches(text, mirrors.INTERNAL):
+                if not mirrors.selected({"topics": [".*"]}, [text]):
                     yield MIRROR_INTERNAL.problem(hosts, f"{place}.topics", text)
             for name in ("config", "client"):
                 for key in mapping(flow.get(name)):
@@ -310,7 +311,7 @@ def settings(model: Model) -> Iterator[Problem]:
         for place, flow in flows_of(host):
             for entry in _source_topics(flow):
                 name, config = str(entry.get("name")), mapping(entry.get("config"))
-                copy = name if flow.get("policy") == "identity" else f"{flow.get('source')}.{name}"
+                copy = copy_of({"source": None, **flow}, name)
                 if not mirrors.selected(flow, [name]):
                     continue
                 here = declared[copy].config if copy in declared else {}
