@@ -1,8 +1,8 @@
 """Moves consumer groups to the cluster to which MirrorMaker copies their topics.
 
-While the source answers, a group continues exactly: its first unread record is found at the source, and the same record
-at the target by its timestamp. Records in between have the same timestamp or are out of order; they are read again.
-MirrorMaker's own translation is only used if the source is lost: it is early by some seconds, and by much more for a
+While the source answers, a group's first unread record is found at the source, and its copy at the target by the
+timestamp. Records before it with the same or a later timestamp are read again. MirrorMaker's own translation is used if
+the source is lost, and where timestamps do not show the position. It is early by some seconds, and by much more for a
 group that lags.
 """
 
