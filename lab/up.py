@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -150,8 +151,10 @@ def main() -> int:
             steps.run(
                 "create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml"
             )
-            if len(labs) > 1:  # the clusters of a family trust each other's CAs
-                steps.run("authorities", f"CAs of {member}", "ansible-playbook", "-i", member, "lab/authorities.yml")
+            if others := [each.networks["client"] for each in labs if each is not lab]:
+                # The clusters of a family trust each other's CAs, and reach each other.
+                more = ("-e", json.dumps({"others": others}), "lab/authorities.yml", "lab/joined.yml")
+                steps.run("family", f"CAs and routes of {member}", "ansible-playbook", "-i", member, *more)
         for lab in labs:
             member = shown(lab.inventory)
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
