@@ -153,8 +153,8 @@ def main() -> int:
             )
             if others := [each.networks["client"] for each in labs if each is not lab]:
                 # The clusters of a family trust each other's CAs, and reach each other.
-                more = ("-e", json.dumps({"others": others}), "lab/authorities.yml", "lab/joined.yml")
-                steps.run("family", f"CAs and routes of {member}", "ansible-playbook", "-i", member, *more)
+                joining = ("-e", json.dumps({"others": others}), "lab/authorities.yml", "lab/joined.yml")
+                steps.run("family", f"CAs and routes of {member}", "ansible-playbook", "-i", member, *joining)
         for lab in labs:
             member = shown(lab.inventory)
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
