@@ -17,8 +17,8 @@ short_description: Wait until a worker of MirrorMaker has started, and return th
 version_added: "1.0.0"
 description:
   - Reads in the journal of this host what C(mirror-maker.service) has logged since its start. Waits until the worker
-    has joined the other workers for each pair of clusters, and until tasks have not moved between workers for
-    O(settle) seconds. Changes nothing.
+    has joined the other workers for each pair of clusters, until the connectors that it runs have started, and until
+    tasks have not moved between workers for O(settle) seconds. Changes nothing.
   - MirrorMaker ignores properties that it does not know. RV(settings) shows what its parts really use.
 options:
   pairs: {type: list, elements: str, required: true, description: "Source and target of each flow, as C(west->east)."}
@@ -94,14 +94,15 @@ def main() -> None:
     while True:
         lines = logged(options["unit"])
         log = worker_log.read(lines)
-        missing = worker_log.not_joined(log, options["pairs"])
+        missing, waiting = worker_log.not_joined(log, options["pairs"]), worker_log.not_started(log)
         if log.tasks != tasks:
             moved, tasks = time.monotonic(), log.tasks
-        if not missing and time.monotonic() >= moved + options["settle"]:
+        if not missing and not waiting and time.monotonic() >= moved + options["settle"]:
             break
         if time.monotonic() >= deadline:
             errors = [line for line in lines if line.startswith(("ERROR", "FATAL"))][-3:]
-            what = f"has not joined the other workers of {', '.join(missing)}" if missing else "moves its tasks"
+            what = f"has not started {', '.join(waiting)}" if waiting else "moves its tasks"
+            what = f"has not joined the other workers of {', '.join(missing)}" if missing else what
             why = "; its last errors: " + " / ".join(errors) if errors else ""
             if not lines:
                 why = "; its journal is empty, so it logs elsewhere (StandardOutput in mirror_maker_unit_overrides)"

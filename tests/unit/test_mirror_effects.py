@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker.worker_log import not_joined, read
+from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker.worker_log import not_joined, not_started, read
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects import ineffective
 
 # Lines as MirrorMaker 3.9.2 logs them.
@@ -15,10 +15,28 @@ INFO DistributedConfig DistributedConfig values:
 \tgroup.id = west-mm2
 \tscheduled.rebalance.max.delay.ms = 5000
 
+INFO [MirrorHeartbeatConnector|worker] MirrorHeartbeatConfig MirrorHeartbeatConfig values:
+\tsource.cluster.alias = west
+\ttarget.cluster.alias = east
+
+INFO [MirrorCheckpointConnector|worker] MirrorCheckpointConfig MirrorCheckpointConfig values:
+\tsource.cluster.alias = west
+\ttarget.cluster.alias = east
+
 INFO [MirrorSourceConnector|worker] MirrorSourceConfig MirrorSourceConfig values:
+\tsource.cluster.alias = west
+\ttarget.cluster.alias = east
 \ttasks.max = 2
 \ttopics = [orders, returns]
 \treplication.policy.class = class org.apache.kafka.connect.mirror.IdentityReplicationPolicy
+
+INFO [MirrorSourceConnector|worker] AdminClientConfig AdminClientConfig values:
+\tbootstrap.servers = [192.0.2.1:9092]
+\tclient.id = west->east|MirrorSourceConnector|replication-source-admin
+
+INFO [MirrorSourceConnector|worker] AdminClientConfig AdminClientConfig values:
+\tbootstrap.servers = [192.0.2.2:9092]
+\tclient.id = west->east|MirrorSourceConnector|replication-target-admin
 
 INFO [MirrorSourceConnector|task-0] ConsumerConfig ConsumerConfig values:
 \tclient.id = west->east|MirrorSourceConnector-0|replication-consumer
@@ -27,12 +45,14 @@ INFO [MirrorSourceConnector|task-0] ConsumerConfig ConsumerConfig values:
 
 INFO DistributedHerder [Worker clientId=west->east, groupId=west-mm2] Joined group at generation 3 with protocol \
 version 2 and got assignment: Assignment{error=0, leader='west->east-1', leaderUrl='http://127.0.0.1:8083/', offset=9, \
-connectorIds=[MirrorSourceConnector], taskIds=[MirrorSourceConnector-0, MirrorSourceConnector-1], delay=0}
+connectorIds=[MirrorSourceConnector, MirrorCheckpointConnector], taskIds=[MirrorSourceConnector-0, MirrorSourceConnector-1], delay=0}
 """.splitlines()
 RIGHT: dict[str, Any] = {
     "clusters": "east,west",
     "west->east.enabled": True,
     "east->west.enabled": False,
+    "west.bootstrap.servers": "192.0.2.1:9092",
+    "east.bootstrap.servers": "192.0.2.2:9092",
     "east.exactly.once.source.support": "enabled",
     "east.sasl.jaas.config": "${secrets:/etc/secrets:east.sasl.jaas.config}",
     "west->east.topics": ["orders", "returns"],
@@ -42,10 +62,20 @@ RIGHT: dict[str, Any] = {
 }
 
 
+def parts(lines: list[str]) -> list[dict[str, Any]]:
+    return [{"kind": one.kind, "client": one.client, "values": one.values} for one in read(lines).blocks]
+
+
+def without(kind: str) -> list[str]:
+    """Return the log without the settings of one kind, as if that part had not started yet."""
+    begin = next(number for number, line in enumerate(LOG) if line.endswith(f"{kind} values:"))
+    return LOG[:begin] + LOG[LOG.index("", begin) :]
+
+
 def errors(**changes: Any) -> list[str]:
     """Return the errors for RIGHT with changes; in their keys, PAIR stands for west->east, and __ for a dot."""
     log = read(LOG)
-    settings = [{"kind": one.kind, "client": one.client, "values": one.values} for one in log.blocks]
+    settings = parts(LOG)
     changed = {key.replace("PAIR", "west->east").replace("__", "."): value for key, value in changes.items()}
     return ineffective({**RIGHT, **changed}, settings, log.leaders)
 
@@ -65,6 +95,9 @@ def test_right_properties() -> None:
             {"scheduled__rebalance__max__delay__ms": 7000},
             "scheduled.rebalance.max.delay.ms = 7000 has no effect: 5000 is",
         ),
+        ({"west__bootstrap__servers": "192.0.2.2:9092"}, "west.bootstrap.servers = 192.0.2.2:9092 has no effect: [192"),
+        ({"east__bootstrap__servers": "192.0.2.1:9092"}, "east.bootstrap.servers = 192.0.2.1:9092 has no effect: [192"),
+        ({"west__exactly__once__source__support": "enabled"}, "west.exactly.once.source.support has no effect: no part"),
         ({"PAIR__tasks__max": 4}, "west->east.tasks.max = 4 has no effect: 2 is used"),
         (
             {"PAIR__source__consumer__fetch__min__bytes": 9},
@@ -92,9 +125,24 @@ def test_workers_that_cannot_send_requests() -> None:
 
 def test_a_client_that_does_not_run_is_not_judged() -> None:
     """A flow without topics has no task."""
-    log = read([line for line in LOG if "ConsumerConfig" not in line])
-    settings = [{"kind": one.kind, "client": "", "values": one.values} for one in log.blocks]
-    assert ineffective(RIGHT, settings, log.leaders) == []
+    assert ineffective(RIGHT, parts(without("ConsumerConfig")), read(LOG).leaders) == []
+
+
+@pytest.mark.parametrize("kind", ["MirrorSourceConfig", "MirrorCheckpointConfig", "MirrorHeartbeatConfig"])
+def test_a_connector_that_has_not_started_is_not_judged(kind: str) -> None:
+    """A slow source delays one connector more than the others."""
+    assert ineffective({**RIGHT, "west->east.later": 1}, parts(without(kind)), read(LOG).leaders) == []
+    assert ineffective({**RIGHT, "west->east.later": 1}, parts(LOG), read(LOG).leaders) != []
+
+
+def test_another_flow_is_not_judged_by_this_one() -> None:
+    flow = {"clusters": "east,west,north", "north->east.enabled": True, "north->east.topics": ["sums"]}
+    assert ineffective({**RIGHT, **flow}, parts(LOG), read(LOG).leaders) == []
+
+
+def test_connectors_that_have_not_started() -> None:
+    assert not_started(read(LOG)) == []
+    assert not_started(read(without("MirrorCheckpointConfig"))) == ["west->east MirrorCheckpointConnector"]
 
 
 def test_workers_that_have_joined() -> None:

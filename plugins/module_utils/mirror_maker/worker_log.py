@@ -13,7 +13,7 @@ VALUES = re.compile(r"^[A-Z]+ (?:\[(?P<part>[^\]]*)\] ?)?\S+ (?P<kind>\w+) value
 VALUE = re.compile(r"^\t(?P<name>\S+) = (?P<value>.*)$")
 JOINED = re.compile(
     r"clientId=(?P<pair>[^\s,]+),[^\]]*\] Joined group at generation .*?leaderUrl='(?P<leader>[^']*)'.*?"
-    r"taskIds=\[(?P<tasks>[^\]]*)\]"
+    r"connectorIds=\[(?P<connectors>[^\]]*)\].*?taskIds=\[(?P<tasks>[^\]]*)\]"
 )
 
 
@@ -37,6 +37,8 @@ class WorkerLog:
     """{pair, such as west->east: URL of the worker that leads}; `NOTUSED` without requests between workers."""
     tasks: dict[str, list[str]] = field(default_factory=dict)
     """{pair: tasks that this worker runs}, such as MirrorSourceConnector-0."""
+    connectors: dict[str, list[str]] = field(default_factory=dict)
+    """{pair: connectors that this worker runs}, such as MirrorSourceConnector."""
 
 
 def read(lines: Iterable[str]) -> WorkerLog:
@@ -50,9 +52,31 @@ def read(lines: Iterable[str]) -> WorkerLog:
             values[value["name"]] = value["value"].strip()
         elif " Joined group at generation " in line and (joined := JOINED.search(line)):
             log.leaders[joined["pair"]] = joined["leader"]
-            log.tasks[joined["pair"]] = [task.strip() for task in joined["tasks"].split(",") if task.strip()]
+            log.tasks[joined["pair"]] = _items(joined["tasks"])
+            log.connectors[joined["pair"]] = _items(joined["connectors"])
     log.blocks = [Block(one.kind, one.values.get("client.id", "").strip('"'), one.values) for one in log.blocks]
     return log
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def not_started(log: WorkerLog) -> list[str]:
+    """Return the connectors that this worker is to run and that have not logged their settings, as `pair connector`.
+
+    A connector logs them when it starts, before it asks any cluster.
+    """
+    started = {
+        (f"{one.values.get('source.cluster.alias')}->{one.values.get('target.cluster.alias')}", one.kind)
+        for one in log.blocks
+    }
+    return [
+        f"{pair} {connector}"
+        for pair, connectors in log.connectors.items()
+        for connector in connectors
+        if (pair, re.sub("Connector$", "Config", connector)) not in started
+    ]
 
 
 def not_joined(log: WorkerLog, pairs: Sequence[str]) -> list[str]:
