@@ -26,10 +26,10 @@ GROUPS_LEFT_OUT = ("console-consumer-.*", "connect-.*", "__.*")
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 SYNC_INTERVAL = 5
 """Seconds between two runs of each of MirrorMaker's periodic tasks; it also limits what a group reads again."""
+# Not that of topics' settings: MirrorMaker writes them to ZooKeeper at each run, changed or not, for each topic.
 INTERVALS = (
     "refresh.topics.interval.seconds",
     "refresh.groups.interval.seconds",
-    "sync.topic.configs.interval.seconds",
     "sync.group.offsets.interval.seconds",
     "emit.checkpoints.interval.seconds",
     "emit.heartbeats.interval.seconds",
