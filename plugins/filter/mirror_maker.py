@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import table
-from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects import ineffective, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects import ineffective, wanted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import (
     GROUPS_LEFT_OUT,
     INTERNAL,
@@ -28,6 +29,11 @@ def mirror_maker_properties(
     the class Worker. `settings` are properties of Kafka Connect's workers, by name.
     """
     return properties(flows, Worker(settings=settings, **worker))
+
+
+def mirror_maker_compared(properties: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the option `properties` of the module mirror_maker_worker for properties by name."""
+    return [asdict(one) for one in wanted(properties)]
 
 
 def mirror_maker_ineffective(workers: Sequence[Mapping[str, Any]], properties: Mapping[str, Any]) -> list[str]:
@@ -104,7 +110,7 @@ class FilterModule:
         """Return {name of a filter: its function}."""
         return {
             "mirror_maker_ineffective": mirror_maker_ineffective,
-            "mirror_maker_names": names,
+            "mirror_maker_compared": mirror_maker_compared,
             "mirror_maker_properties": mirror_maker_properties,
             "mirror_maker_status_flows": mirror_maker_status_flows,
             "mirror_maker_switch_flow": mirror_maker_switch_flow,

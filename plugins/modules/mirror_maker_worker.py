@@ -6,10 +6,12 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker import worker_log
+from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker import effects, worker_log
 
 DOCUMENTATION = """
 module: mirror_maker_worker
@@ -17,12 +19,23 @@ short_description: Wait until a worker of MirrorMaker has started, and return th
 version_added: "1.0.0"
 description:
   - Reads in the journal of this host what C(mirror-maker.service) has logged since its start. Waits until the worker
-    has joined the other workers for each pair of clusters, until the connectors that it runs have started, and until
-    tasks have not moved between workers for O(settle) seconds. Changes nothing.
+    has joined the other workers for each pair of clusters, until the connectors that it runs have started with the
+    values of O(properties), and until tasks have not moved between workers for O(settle) seconds. Changes nothing.
   - MirrorMaker ignores properties that it does not know. RV(settings) shows what its parts really use.
 options:
   pairs: {type: list, elements: str, required: true, description: "Source and target of each flow, as C(west->east)."}
-  names: {type: list, elements: str, required: true, description: Names of the properties to return.}
+  properties:
+    type: list
+    elements: dict
+    required: true
+    description: The properties that are compared with the log, as the filter C(mirror_maker_compared) returns them.
+    suboptions:
+      key: {type: str, required: true, description: Key of the property in C(mirror-maker.properties).}
+      name: {type: str, required: true, description: Name under which parts of the worker log it.}
+      value: {type: str, required: true, description: Its value.}
+      kinds: {type: str, required: true, description: Regular expression of the classes of settings that use it.}
+      client: {type: str, default: "", description: Regular expression of the client.id of clients that use it.}
+      flow: {type: str, default: "", description: "The flow that alone uses it, as C(west->east)."}
   timeout: {type: int, default: 120, description: Seconds to wait at most.}
   settle: {type: int, default: 8, description: Seconds without a move of tasks between workers.}
   unit: {type: str, default: mirror-maker.service, description: Systemd unit of the worker.}
@@ -38,13 +51,22 @@ EXAMPLES = """
 - name: Wait until the worker has started
   millrace.kafka.mirror_maker_worker:
     pairs: [west->east]
-    names: [exactly.once.source.support]
+    properties:
+      - key: east.exactly.once.source.support
+        name: exactly.once.source.support
+        value: enabled
+        kinds: DistributedConfig
   register: worker
 
 - name: Return the size of fetches after a change
   millrace.kafka.mirror_maker_worker:
     pairs: [west->east]
-    names: [max.partition.fetch.bytes]
+    properties:
+      - key: west->east.source.consumer.max.partition.fetch.bytes
+        name: max.partition.fetch.bytes
+        value: "1048576"
+        kinds: ConsumerConfig
+        client: replication-consumer
     settle: 20
 """
 
@@ -68,6 +90,12 @@ leaders:
 """
 
 
+PROPERTY: dict[str, Any] = {
+    **{name: {"type": "str", "required": True} for name in ("key", "name", "value", "kinds")},
+    **{name: {"type": "str", "default": ""} for name in ("client", "flow")},
+}
+
+
 def logged(unit: str) -> list[str]:
     """Return the lines that the running process of a unit has logged. Raises CalledProcessError without journalctl."""
     run = {"check": True, "capture_output": True, "text": True, "errors": "replace"}
@@ -77,12 +105,31 @@ def logged(unit: str) -> list[str]:
     return str(journal.stdout).splitlines()
 
 
+def problem(log: worker_log.WorkerLog, pairs: Sequence[str], wrong: Sequence[str]) -> str:
+    """Return what a worker has not done yet; '' if it runs as it should."""
+    if missing := worker_log.not_joined(log, pairs):
+        return f"has not joined the other workers of {', '.join(missing)}"
+    if waiting := worker_log.not_started(log):
+        return f"has not started {', '.join(waiting)}"
+    return "ignores properties: " + "; ".join(wrong) + ";" if wrong else ""
+
+
+def values_of(blocks: Sequence[worker_log.Block], wanted: Sequence[effects.Wanted]) -> list[dict[str, Any]]:
+    """Return kind, client and values of the parts of a worker that use one of the properties."""
+    names = {one.name for one in wanted} | {*effects.FLOW_OF_PART}
+    return [
+        {"kind": one.kind, "client": one.client, "values": values}
+        for one in blocks
+        if (values := {name: value for name, value in one.values.items() if name in names})
+    ]
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
         argument_spec={
             "pairs": {"type": "list", "elements": "str", "required": True},
-            "names": {"type": "list", "elements": "str", "required": True},
+            "properties": {"type": "list", "elements": "dict", "required": True, "options": PROPERTY},
             "timeout": {"type": "int", "default": 120},
             "settle": {"type": "int", "default": 8},
             "unit": {"type": "str", "default": "mirror-maker.service"},
@@ -90,30 +137,25 @@ def main() -> None:
         supports_check_mode=True,
     )
     options, tick = module.params, threading.Event()
+    wanted = [effects.Wanted(**one) for one in options["properties"]]
     deadline, moved, tasks = time.monotonic() + options["timeout"], time.monotonic(), None
     while True:
         lines = logged(options["unit"])
         log = worker_log.read(lines)
-        missing, waiting = worker_log.not_joined(log, options["pairs"]), worker_log.not_started(log)
+        settings = values_of(worker_log.current(log), wanted)
         if log.tasks != tasks:
             moved, tasks = time.monotonic(), log.tasks
-        if not missing and not waiting and time.monotonic() >= moved + options["settle"]:
+        what = problem(log, options["pairs"], effects.wrong(wanted, settings))
+        if not what and time.monotonic() >= moved + options["settle"]:
             break
         if time.monotonic() >= deadline:
             errors = [line for line in lines if line.startswith(("ERROR", "FATAL"))][-3:]
-            what = f"has not started {', '.join(waiting)}" if waiting else "moves its tasks"
-            what = f"has not joined the other workers of {', '.join(missing)}" if missing else what
             why = "; its last errors: " + " / ".join(errors) if errors else ""
             if not lines:
                 why = "; its journal is empty, so it logs elsewhere (StandardOutput in mirror_maker_unit_overrides)"
-            module.fail_json(msg=f"{options['unit']} {what} after {options['timeout']} s{why}")
+            said = f"{options['unit']} {what or 'moves its tasks'} after {options['timeout']} s{why}"
+            module.fail_json(msg=said)
         tick.wait(1)
-    names = set(options["names"])
-    settings = [
-        {"kind": one.kind, "client": one.client, "values": values}
-        for one in log.blocks
-        if (values := {name: value for name, value in one.values.items() if name in names})
-    ]
     module.exit_json(changed=False, settings=settings, tasks=log.tasks, leaders=log.leaders)
 
 

@@ -43,7 +43,8 @@ def test_the_flow(rendered: Callable[[str], Hosts]) -> None:
         "west.scheduled.rebalance.max.delay.ms": "5000",
         "east->west.enabled": "true",
         "east->west.topics": "streams-.*",
-        "east->west.sync.group.offsets.interval.seconds": "2",
+        "east->west.sync.group.offsets.interval.seconds": "5",
+        "east->west.sync.topic.configs.interval.seconds": None,  # it writes to ZooKeeper: MirrorMaker's ten minutes
         "west->east.enabled": "false",
         "replication.factor": "3",
     }

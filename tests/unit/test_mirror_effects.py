@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker.worker_log import not_joined, not_started, read
+from ansible_collections.millrace.kafka.plugins.module_utils.mirror_maker.worker_log import (
+    current,
+    not_joined,
+    not_started,
+    read,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects import ineffective
 
 # Lines as MirrorMaker 3.9.2 logs them.
@@ -45,7 +50,8 @@ INFO [MirrorSourceConnector|task-0] ConsumerConfig ConsumerConfig values:
 
 INFO DistributedHerder [Worker clientId=west->east, groupId=west-mm2] Joined group at generation 3 with protocol \
 version 2 and got assignment: Assignment{error=0, leader='west->east-1', leaderUrl='http://127.0.0.1:8083/', offset=9, \
-connectorIds=[MirrorSourceConnector, MirrorCheckpointConnector], taskIds=[MirrorSourceConnector-0, MirrorSourceConnector-1], delay=0}
+connectorIds=[MirrorSourceConnector, MirrorCheckpointConnector, MirrorHeartbeatConnector], \
+taskIds=[MirrorSourceConnector-0, MirrorSourceConnector-1], delay=0}
 """.splitlines()
 RIGHT: dict[str, Any] = {
     "clusters": "east,west",
@@ -143,6 +149,24 @@ def test_another_flow_is_not_judged_by_this_one() -> None:
 def test_connectors_that_have_not_started() -> None:
     assert not_started(read(LOG)) == []
     assert not_started(read(without("MirrorCheckpointConfig"))) == ["west->east MirrorCheckpointConnector"]
+
+
+STALE = [
+    "INFO [MirrorSourceConnector|task-1] TaskConfig MirrorSourceTaskConfig values:",
+    "\ttasks.max = 9",
+    "",
+    "INFO [MirrorSourceConnector|task-7] TaskConfig MirrorSourceTaskConfig values:",
+    "\ttasks.max = 9",
+    "",
+]
+
+
+def test_stored_settings_are_not_those_of_the_file() -> None:
+    """A worker first uses what MirrorMaker stored; a part that then starts again, or elsewhere, does not count."""
+    again = [line.replace("= 9", "= 2").replace("task-7", "task-1") for line in STALE[3:]]
+    log = read([*STALE, *again, *LOG])
+    assert {one.values["tasks.max"] for one in current(log) if "tasks.max" in one.values} == {"2"}
+    assert {one.kind for one in current(log)} >= {"DistributedConfig", "MirrorCheckpointConfig", "ConsumerConfig"}
 
 
 def test_workers_that_have_joined() -> None:

@@ -35,6 +35,8 @@ class Cluster(Admin):
         self.growing, self.compacted, self.stamps = 0, False, False
         self.open = 0
         self.committed: dict[str, Mapping[Place, int]] = {}
+        self.markers: set[int] = set()
+        """Offsets that are no records, but have times."""
 
     def metadata(self) -> Metadata:
         """Return the metadata of all topics."""
@@ -63,10 +65,11 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
         stable = {place: end - cluster.open if committed else end for place, end in found.items()}
         return Ends(dict.fromkeys(found, 0), stable)
 
-    def read(cluster: Any, begin: Mapping[Place, int], _: Any, wanted: Callable[[Any], bool], _limit: int) -> list[Any]:
+    def read(cluster: Any, begin: Mapping[Place, int], until: Any, wanted: Callable[[Any], bool], _limit: int) -> list[Any]:
         for place, offset in begin.items():
-            if offset < len(cluster.times[place]):
-                wanted(Record(place, offset, cluster.times[place][offset]))
+            for number in range(offset, min(until[place], len(cluster.times[place]))):
+                if number not in cluster.markers and wanted(Record(place, number, cluster.times[place][number])):
+                    break
         return []
 
     def offsets_at(cluster: Any, times: Mapping[Place, int]) -> dict[Place, int]:
@@ -111,10 +114,41 @@ def test_a_group_continues_exactly() -> None:
     billing = Group("billing", "EMPTY", (), {("orders", 0): 3, ("orders", 1): 2, ("other", 0): 1})
     target = Cluster(copies)
     assert switched(Cluster(times, billing=billing), target) == {
-        ("billing", 0): (4, "time", 1),
+        ("billing", 0): (4, "time", 0),
         ("billing", 1): (2, "end", 0),
     }
     assert target.committed == {"billing": {("west.orders", 0): 4, ("west.orders", 1): 2}}
+
+
+def test_a_marker_with_a_later_time() -> None:
+    """It stands before the first unread record, and is no record."""
+    source = Cluster({("orders", 0): [10, 20, 30]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 2}))
+    target = Cluster({("west.orders", 0): [10, 35, 20, 30, 36]})
+    target.markers = {1, 4}
+    assert switched(source, target) == {("billing", 0): (3, "time", 0)}
+
+
+@pytest.mark.parametrize(
+    ("read", "now", "moved"),
+    [
+        (3, 1, {("orders", 0): 2}),   # up to the last record that was read
+        (2, 1, {("orders", 0): 2}),   # to the first one that was not
+        (1, 3, {}),                   # never back
+        (3, None, {("orders", 0): 2}),
+    ],
+)
+def test_a_group_that_returns(read: int, now: int | None, moved: dict[Place, int]) -> None:
+    """It has read copies of the target's own topic at the source; a marker is the last offset there."""
+    billing = Group("billing", "EMPTY", (), {("east.orders", 0): read, ("orders", 0): 1})
+    source = Cluster({("orders", 0): [5], ("east.orders", 0): [10, 20, 30, 99]}, billing=billing)
+    source.markers = {3}
+    before = {("west.orders", 0): 1} | ({} if now is None else {("orders", 0): now})
+    target = Cluster(
+        {("west.orders", 0): [5], ("orders", 0): [10, 20, 30, 40]}, billing=Group("billing", "EMPTY", (), before)
+    )
+    found = mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0)
+    mirror_switch.apply(target, found)
+    assert target.committed.get("billing", {}) == moved
 
 
 def test_records_of_one_time_are_read_again() -> None:

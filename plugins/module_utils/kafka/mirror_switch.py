@@ -4,6 +4,9 @@ While the source answers, a group's first unread record is found at the source, 
 timestamp. Records before it with the same or a later timestamp are read again. MirrorMaker's own translation is used if
 the source is lost, and where timestamps do not show the position. It is early by some seconds, and by much more for a
 group that lags.
+
+A group that moves back has also read copies of this cluster's own topics at the source. Its offsets in those topics are
+set forward to what it has read there, which MirrorMaker does not do.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 
 Flow = Mapping[str, Any]
 END, TIME, TRANSLATED, START = "end", "time", "translated", "start"
+RECENT = 200
+"""Offsets in which the last record that a group has read is looked for; the others are markers of transactions."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,19 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
             if one.behind and one.topic not in moving
         ]
         there = groups.groups(source, selected(groups.names(source), flow["groups"], flow["groups_exclude"]))
-        there = {name: one for name, one in there.items() if any(_carries(flow, topic) for topic, _ in _places(one))}
+        own = _own_copies(flow, here, there)
+        there = {
+            name: one
+            for name, one in there.items()
+            if any(_carries(flow, topic) or topic in own for topic, _ in _places(one))
+        }
         found = groups.groups(target, list(there))
-        problems += idle(there, flow["source"], lambda topic: _carries(flow, topic))
-        problems += idle(found, flow["target"], lambda topic: _is_copy(flow, topic))
+        problems += idle(there, flow["source"], lambda topic: _carries(flow, topic) or topic in own)
+        problems += idle(found, flow["target"], lambda topic: _is_copy(flow, topic) or topic in own.values())
         if not problems and not there:
             problems.append(f"no group that the flow translates has read a topic of it at {flow['source']}")
         positions = [] if problems else _exact(source, target, flow, there, found)
+        positions += [] if problems else _returned(source, target, own, there, found)
         # A record that arrives meanwhile could be copied before a position is taken, and would be skipped.
         later = groups.ends(source, places).latest
         moving = sorted({place[0] for place in places if after[place] != later[place]} - {*moving})
@@ -126,7 +137,9 @@ def _exact(
         unread = mirrors.first_records(source, begin, ends.latest)
         copies = groups.ends(target, names.values(), committed=True)
         unordered = _unordered(target, {topic for topic, _ in names.values()})
-        at = groups.offsets_at(target, {names[place]: time for place, (_, time) in unread.items() if time >= 0})
+        times = {place: time for place, (_, time) in unread.items() if time >= 0}
+        first = groups.offsets_at(source, times)
+        at = _at(target, {names[place]: time for place, time in times.items()}, copies.latest)
         for place, copy in names.items():
             now, offset, how = _now(found, name, copy), copies.latest[copy], END
             if place not in group.offsets:
@@ -138,9 +151,63 @@ def _exact(
                     offset, how = min(offset, copies.earliest[copy] if now is None else now), TRANSLATED
             if how == END and flow["policy"] == "identity":  # producers may already write to the copy
                 offset, how = copies.earliest[copy] if now is None else min(now, offset), TRANSLATED
-            left = ends.latest[place] - unread[place][0] if place in unread else 0
-            again = 0 if how == END else max(0, copies.latest[copy] - offset - left)
+            if how == TIME:  # counted at the source: the markers of transactions take offsets of the copy
+                again = max(0, unread[place][0] - max(first.get(place, 0), ends.earliest[place]))
+            else:
+                left = ends.latest[place] - unread[place][0] if place in unread else 0
+                again = 0 if how == END else max(0, copies.latest[copy] - offset - left)
             positions.append(Position(name, *copy, offset, how, again, now))
+    return positions
+
+
+def _at(target: Admin, times: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, int]:
+    """Return the offset of the first record at or after a time of each partition that has one.
+
+    A broker may name the offset of an earlier marker of a transaction, for these have times of their own.
+    """
+    found = {place: offset for place, offset in groups.offsets_at(target, times).items() if offset >= 0}
+    return {place: offset for place, (offset, _) in mirrors.first_records(target, found, end, times).items()}
+
+
+def _own_copies(flow: Flow, here: Metadata, there: Mapping[str, Group]) -> dict[str, str]:
+    """Return {copy at the source, such as east.orders: topic of the target, such as orders} that groups have read."""
+    prefix = f"{flow['target']}."
+    read = {topic for group in there.values() for topic, _ in _places(group) if topic.startswith(prefix)}
+    names = {topic: topic.removeprefix(prefix) for topic in read if flow["policy"] == "default"}
+    return {copy: name for copy, name in names.items() if name in here.topics}
+
+
+def _returned(
+    source: Admin, target: Admin, own: Mapping[str, str], there: Mapping[str, Group], found: Mapping[str, Group]
+) -> list[Position]:
+    """Return the positions of groups in the target's own topics whose copies (`own`) they have read at the source.
+
+    Only positions that are later than the present offset: what was not read here before was read there.
+    """
+    unordered = _unordered(source, {*own}) | _unordered(target, {*own.values()})
+    positions = []
+    for name, group in there.items():
+        names = {
+            place: (own[place[0]], place[1])
+            for place in group.offsets
+            if place[0] in own and not unordered & {place[0], own[place[0]]}
+        }
+        ends = groups.ends(source, names, committed=True)
+        read = {place: min(group.offsets[place], ends.latest[place]) for place in names}
+        unread = mirrors.first_records(
+            source, {place: max(read[place], ends.earliest[place]) for place in names}, ends.latest
+        )
+        begin = {place: max(read[place] - RECENT, ends.earliest[place]) for place in names if place not in unread}
+        last = mirrors.last_records(source, begin, read)
+        times = {place: time for place, (_, time) in {**last, **unread}.items() if time >= 0}
+        first = groups.offsets_at(source, times)
+        latest = groups.ends(target, names.values(), committed=True).latest
+        at = _at(target, {names[place]: time for place, time in times.items()}, latest)
+        for place, topic in names.items():
+            now, offset = _now(found, name, topic), at.get(topic)
+            if offset is not None and offset > (now or 0):
+                again = max(0, read[place] - max(first.get(place, 0), ends.earliest[place]))
+                positions.append(Position(name, *topic, offset, TIME, again, now))
     return positions
 
 

@@ -157,20 +157,36 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
     return Progress(source, found, beat, "", problems, returns)
 
 
-def first_records(there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, tuple[int, int]]:
+def first_records(
+    there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int], since: Mapping[Place, int] | None = None
+) -> dict[Place, tuple[int, int]]:
     """Return {partition: (offset, timestamp) of the first record from `begin` on}, of partitions that have one.
 
-    Offsets before `end` may be markers of transactions, which are no records.
+    With `since` ({partition: ms since 1970}), of the first record at or after that time. Offsets may be markers of
+    transactions, which are no records, and have the time of the transaction's end.
     """
     left = {place: offset for place, offset in begin.items() if offset < end[place]}
     found: dict[Place, tuple[int, int]] = {}
 
     def first(message: Any) -> bool:
-        place = (message.topic(), message.partition())
-        found.setdefault(place, (message.offset(), message.timestamp()[1]))
-        return bool(found[place][0] == message.offset())
+        place, time = (message.topic(), message.partition()), message.timestamp()[1]
+        if since is None or time >= since[place]:
+            found.setdefault(place, (message.offset(), time))
+        return bool(place in found and found[place][0] == message.offset())
 
     records.read(there, left, end, first, len(left))
+    return found
+
+
+def last_records(there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, tuple[int, int]]:
+    """Return {partition: (offset, timestamp) of the last record from `begin` to before `end`}, where there is one."""
+    found: dict[Place, tuple[int, int]] = {}
+
+    def last(message: Any) -> bool:
+        found[message.topic(), message.partition()] = (message.offset(), message.timestamp()[1])
+        return False
+
+    records.read(there, begin, end, last, 1)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 VALUES = re.compile(r"^[A-Z]+ (?:\[(?P<part>[^\]]*)\] ?)?\S+ (?P<kind>\w+) values: *$")
 VALUE = re.compile(r"^\t(?P<name>\S+) = (?P<value>.*)$")
@@ -26,6 +26,8 @@ class Block:
     client: str
     """The client.id; '' if the part is no client."""
     values: Mapping[str, str]
+    part: str = ""
+    """The connector and `worker`, or one of its tasks, as MirrorSourceConnector|task-0; '' for the worker itself."""
 
 
 @dataclass
@@ -47,15 +49,35 @@ def read(lines: Iterable[str]) -> WorkerLog:
     for line in lines:
         if begin := VALUES.match(line):
             values = {}
-            log.blocks.append(Block(begin["kind"], "", values))
+            log.blocks.append(Block(begin["kind"], "", values, begin["part"] or ""))
         elif (value := VALUE.match(line)) and log.blocks:
             values[value["name"]] = value["value"].strip()
         elif " Joined group at generation " in line and (joined := JOINED.search(line)):
             log.leaders[joined["pair"]] = joined["leader"]
             log.tasks[joined["pair"]] = _items(joined["tasks"])
             log.connectors[joined["pair"]] = _items(joined["connectors"])
-    log.blocks = [Block(one.kind, one.values.get("client.id", "").strip('"'), one.values) for one in log.blocks]
+    log.blocks = [replace(one, client=one.values.get("client.id", "").strip('"')) for one in log.blocks]
     return log
+
+
+def current(log: WorkerLog) -> list[Block]:
+    """Return the settings that the worker uses now.
+
+    A worker that starts first uses the settings that MirrorMaker has stored in a topic, and later those of its file.
+    Settings of connectors and tasks that now run elsewhere are left out, and the last ones of each part count. With
+    several flows, parts have the same names; those whose flow is not known are all returned.
+    """
+    runs = {connector for connectors in log.connectors.values() for connector in connectors}
+    runs |= {task for tasks in log.tasks.values() for task in tasks}
+    found = dict[tuple[object, ...], Block]()
+    for number, one in enumerate(log.blocks):
+        connector, _, role = one.part.partition("|")
+        name = connector if role.startswith("worker") else f"{connector}-{role.removeprefix('task-').partition('|')[0]}"
+        if one.part and name not in runs:
+            continue
+        flow = (one.values.get("source.cluster.alias"), one.client)
+        found[one.kind, one.part, flow, number if len(log.leaders) > 1 and not any(flow) else 0] = one
+    return list(found.values())
 
 
 def _items(text: str) -> list[str]:

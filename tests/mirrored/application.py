@@ -1,0 +1,119 @@
+"""An application that reads from one cluster, and keeps what it has read when it moves to the other."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from faults.ledger import CLIENT, Record, text_of
+
+COMMIT = 1.0
+"""Seconds between two commits."""
+
+
+@dataclass
+class Sink:
+    """What applications have read: an idempotent sink knows each key once."""
+
+    times: Counter[str] = field(default_factory=Counter)
+    """How often each key was read."""
+    disordered: list[str] = field(default_factory=list)
+    """Keys that were read the first time behind a later one of their writer and partition."""
+    latest: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def add(self, key: str, partition: int) -> None:
+        """Take a record."""
+        writer, _, number = key.rpartition("-")
+        place = (writer, partition)
+        if not self.times[key] and int(number) < self.latest.get(place, -1):
+            self.disordered.append(key)
+        self.latest[place] = max(int(number), self.latest.get(place, -1))
+        self.times[key] += 1
+
+    @property
+    def read_again(self) -> int:
+        """Records that were read more than once."""
+        return sum(times > 1 for times in self.times.values())
+
+
+class Application:
+    """Reads topics as a member of a group and commits once a second, from a thread of its own, until it is left."""
+
+    def __init__(self, properties: Mapping[str, str], group: str, topics: Sequence[str], sink: Sink) -> None:
+        """Connect; nothing is read before the block begins."""
+        own = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        more = {"session.timeout.ms": 6000, "topic.metadata.refresh.interval.ms": 2000}
+        self.consumer = Consumer({**CLIENT, **properties, **own, **more})
+        self.topics, self.sink = list(topics), sink
+        self.arrived = dict[tuple[str, int], list[float]]()
+        """When records of each partition were read (monotonic seconds)."""
+        self._began = time.monotonic()
+        self._error: BaseException | None = None
+        self._stopping = Event()
+        self._thread = Thread(target=self._guarded, name=group, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop reading; raise what went wrong in the thread, unless something else is on its way already."""
+        self._stopping.set()
+        self._thread.join(60)
+        if error is None and self._error is not None:
+            raise self._error
+
+    def silent(self) -> float:
+        """Return for how many seconds no record was read, at most since the beginning."""
+        return time.monotonic() - max([self._began, *(times[-1] for times in list(self.arrived.values()))])
+
+    def gap(self, begin: float, end: float) -> float:
+        """Return the longest time in seconds without a record of some partition, between two times."""
+        gaps = [0.0]
+        for times in self.arrived.values():
+            inside = [begin, *(at for at in times if begin < at < end), end]
+            gaps.append(max(later - earlier for earlier, later in pairwise(inside)))
+        return max(gaps)
+
+    def _guarded(self) -> None:
+        try:
+            self.consumer.subscribe(self.topics)
+            self._read()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.consumer.close()
+
+    def _read(self) -> None:
+        committed = time.monotonic()
+        while not self._stopping.is_set():
+            for message in self.consumer.consume(500, 0.2):
+                if message.error():
+                    continue  # a topic that is not there yet, or the end of a partition
+                partition = int(message.partition() or 0)
+                self.sink.add(text_of(message.key()), partition)
+                self.arrived.setdefault((text_of(message.topic()), partition), []).append(time.monotonic())
+            if time.monotonic() > committed + COMMIT:
+                self._commit()
+                committed = time.monotonic()
+        self._commit()
+
+    def _commit(self) -> None:
+        try:
+            self.consumer.commit(asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._NO_OFFSET:  # nothing was read yet
+                print(f"no commit: {error}")
+
+
+def renamed(records: Iterable[Record], topic: str) -> list[Record]:
+    """Return records of a copy as if they were in the original."""
+    return [replace(record, topic=topic) for record in records]

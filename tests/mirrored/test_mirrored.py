@@ -1,0 +1,149 @@
+"""Two clusters that copy from each other: everything arrives once, and applications move without a loss."""
+
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from faults.lab import until
+from faults.ledger import Report, load
+from faults.reader import read_all
+from faults.writer import Writer
+
+from .application import Application, Sink, renamed
+from .conftest import WORKER, Cluster
+
+pytestmark = pytest.mark.campaign
+MINUTES = 10
+RATE = 100
+SILENT = 15
+"""Seconds without a record after which a reader has read everything."""
+INTERVAL = 5
+"""sync_interval of the flows."""
+
+
+def report(folder: Path, topic: str, source: Cluster, target: Cluster) -> Report:
+    """Compare what was acknowledged at the source with the copy."""
+    copy = f"{source.name}.{topic}"
+    if copy not in target.topics():
+        return load(folder).compare([])
+    return load(folder).compare(renamed(read_all(target.inventory.kafka_properties, copy), topic))
+
+
+def copied(folder: Path, topic: str, source: Cluster, target: Cluster) -> Report:
+    """Return the comparison once nothing is missing, or that of two minutes later."""
+    deadline = time.monotonic() + 120
+    while (found := report(folder, topic, source, target)).missing and time.monotonic() < deadline:
+        time.sleep(2)
+    return found
+
+
+def acknowledged(writer: Writer, number: int) -> bool:
+    """Tell whether so many records of a writer were acknowledged."""
+    return writer.acked >= number
+
+
+def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
+    """For ten minutes; meanwhile each worker of one cluster is killed. No copy is copied back."""
+    before = {each.name: each.topics() for each in (west, east)}
+    writers = [
+        Writer(each.inventory.kafka_properties, topic, tmp_path / each.name, run=topic, name=each.name,
+               limit=RATE * 60 * MINUTES, rate=RATE)
+        for each in (west, east)
+    ]  # fmt: skip
+    until("copies", lambda: f"west.{topic}" in east.topics() and f"east.{topic}" in west.topics(), 60)
+    sink, gaps = Sink(), list[float]()
+    with Application(east.inventory.kafka_properties, f"words-{topic}", [f"west.{topic}"], sink) as reader:
+        with writers[0], writers[1]:
+            until("the load", lambda: writers[0].acked > RATE * 60, 300)
+            for host in east.workers:
+                killed, enough = time.monotonic(), writers[0].acked + RATE * 60
+                east.lab.kill(host, WORKER)
+                until("a minute of load", partial(acknowledged, writers[0], enough), 300)
+                gaps.append(reader.gap(killed - 1, time.monotonic()))
+            for writer in writers:
+                writer.join()
+        found = [copied(tmp_path / "west", topic, west, east), copied(tmp_path / "east", topic, east, west)]
+    note(f"both directions: {'; '.join(map(str, found))}; gaps at kills {', '.join(f'{gap:.1f} s' for gap in gaps)}")
+    assert [str(one) for one in found if not one.ok or one.acknowledged != one.read] == []
+    new = {each.name: each.topics() - before[each.name] for each in (west, east)}
+    assert new == {"west": {f"east.{topic}"}, "east": {f"west.{topic}"}}
+    assert sink.disordered == [] and max(gaps) <= 15
+
+
+def switched(target: Cluster, source: Cluster, group: str, *options: str) -> int:
+    """Move the groups of a flow to its target; return how many records one of them reads again, as the table says."""
+    run = target.play("mirror_switch", "-e", f"flow={source.name}", "-e", f"confirm={source.name}", *options)
+    assert run.code == 0, run.output[-4000:]
+    rows = re.findall(rf"{group} +\S+ +\d+ +\S+ +\d+ +(\S+) +\d+ +\w+'", run.output)
+    assert len(rows) >= 6, run.output[-4000:]
+    return sum(int(again) for again in rows if again != "?")
+
+
+def test_planned_switch_and_back(
+    west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """Writers and readers stop, the group moves, both go on at the other cluster; and the same back."""
+    group, sink = f"words-{topic}", Sink()
+
+    def load_on(here: Cluster, other: Cluster, name: str, unread: bool) -> None:
+        topics = [topic, f"{other.name}.{topic}"]
+        writer = Writer(
+            here.inventory.kafka_properties, topic, tmp_path / name, run=topic, name=name, limit=RATE * 40, rate=RATE
+        )
+        with writer:
+            with Application(here.inventory.kafka_properties, group, topics, sink):
+                until("the load", lambda: writer.acked >= RATE * (20 if unread else 40), 120)
+                if not unread:
+                    until("all is read", lambda: set(load(tmp_path / name).intents) <= sink.times.keys(), 120)
+            writer.join()
+
+    load_on(west, east, "first", True)  # the reader stops in the middle
+    assert not report(tmp_path / "first", topic, west, east).foreign
+    copied(tmp_path / "first", topic, west, east)
+    stated = switched(east, west, group)
+    load_on(east, west, "second", True)
+    copied(tmp_path / "second", topic, east, west)
+    stated += switched(west, east, group)
+    load_on(west, east, "third", False)
+    promised = {ack.key for name in ("first", "second", "third") for ack in load(tmp_path / name).acks}
+    until("all is read", lambda: promised <= sink.times.keys(), 1, 0.1)
+    note(f"planned: {len(promised)} acknowledged, {sink.read_again} read again, {stated} stated at most")
+    assert (promised - sink.times.keys(), sink.disordered) == (set(), [])
+    assert sink.read_again <= stated <= RATE
+
+
+def test_the_source_is_lost(
+    west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """All brokers of the source are killed at full rate; later it returns, and what was not copied is."""
+    group, sink, rate = f"words-{topic}", Sink(), 500
+    writer = Writer(
+        west.inventory.kafka_properties, topic, tmp_path / "w", run=topic, limit=rate * 60, rate=rate,
+        delivery_timeout=20,
+    )  # fmt: skip
+    until("the copy", lambda: f"west.{topic}" in east.topics(), 60)
+    with Application(west.inventory.kafka_properties, group, [topic], sink), writer:
+        until("the load", partial(acknowledged, writer, rate * 40), 120)
+        west.lab.on_all(
+            west.inventory.hosts("kafka"),
+            "kill -9 $(systemctl show -p MainPID --value kafka.service); systemctl stop kafka.service",
+        )
+    before = set(sink.times)
+    time.sleep(INTERVAL)
+    lost = report(tmp_path / "w", topic, west, east)
+    switched(east, west, group, "-e", "lost=true")
+    arrived = {record.key for record in read_all(east.inventory.kafka_properties, f"west.{topic}")}
+    with Application(east.inventory.kafka_properties, group, [f"west.{topic}"], sink) as reader:
+        until("nothing more arrives", lambda: reader.silent() > SILENT, 120)
+    note(
+        f"lost: {lost.acknowledged} acknowledged, {len(lost.missing)} not copied at the loss, "
+        f"{sink.read_again} of {len(before)} read again ({sink.read_again / rate:.1f} s of records)"
+    )
+    west.lab.heal()
+    after = copied(tmp_path / "w", topic, west, east)
+    assert arrived <= sink.times.keys()
+    assert (after.missing, after.double) == ([], [])
+    assert sink.read_again <= 3 * INTERVAL * rate
