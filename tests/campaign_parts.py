@@ -65,6 +65,16 @@ def datacenters(campaign: Campaign) -> None:
         campaign.survival(layout, tests="test_matrix.py")
 
 
+def mirrored(campaign: Campaign) -> None:
+    """The two clusters of lab_mirrored copy from each other: both directions, switches, the loss of one, kills."""
+    try:
+        campaign.run("make", "lab", "i=lab_mirrored")
+        campaign.run("pytest", "tests/mirrored", "-m", "campaign", "--mirrored-record", f"{SEEN}/mirrors.json")
+    finally:
+        campaign.run("make", "lab-down", "i=lab_mirrored")
+        campaign.run("make", "docs", "PAGES=mirrors")
+
+
 def rotation(campaign: Campaign) -> None:
     """The chain of CAs under load."""
     with campaign.lab("rotation", *prepared()) as inventory:
@@ -270,6 +280,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "split-brain": split_brain,
     "distance": distance,
     "datacenters": datacenters,
+    "mirrored": mirrored,
     "rotation": rotation,
     "fencing": fencing,
     "faults": faults,

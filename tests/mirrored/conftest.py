@@ -1,7 +1,8 @@
 """The clusters of inventories/lab_mirrored, each of which copies topics of the other (make lab i=lab_mirrored)."""
 
+import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from confluent_kafka import KafkaException
 from faults.inventory import ROOT, Inventory, load
 from faults.lab import Lab
+from observations import given_file, read, write
 from operations.conftest import Operator, Run
 
 WORKER = "mirror-maker.service"
@@ -35,6 +37,24 @@ class Cluster:
     def topics(self) -> set[str]:
         """Return the names of all topics."""
         return set(self.lab.admin.list_topics(timeout=10).topics)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the file of measured values."""
+    parser.addoption("--mirrored-record", type=given_file, metavar="FILE", help="where measured values go (nowhere)")
+
+
+@pytest.fixture
+def record(pytestconfig: pytest.Config, note: Callable[[str], None]) -> Callable[[str, dict[str, float]], None]:
+    """Keeps measured values under the name of a test, and notes them in the summary."""
+
+    def keep(name: str, values: dict[str, float]) -> None:
+        note(f"{name}: {json.dumps(values)}")
+        file = pytestconfig.getoption("--mirrored-record")
+        if file:
+            write(file, json.dumps({**read(file), name: values}, indent=1) + "\n")
+
+    return keep
 
 
 def cluster(name: str, folder: Path) -> Cluster:

@@ -15,6 +15,7 @@ from faults.writer import Writer
 from .application import Application, Sink, renamed
 from .conftest import WORKER, Cluster
 
+Record = Callable[[str, dict[str, float]], None]
 pytestmark = pytest.mark.campaign
 MINUTES = 10
 RATE = 100
@@ -45,7 +46,7 @@ def acknowledged(writer: Writer, number: int) -> bool:
     return writer.acked >= number
 
 
-def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
+def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
     """For ten minutes; meanwhile each worker of one cluster is killed. No copy is copied back."""
     before = {each.name: each.topics() for each in (west, east)}
     writers = [
@@ -66,7 +67,15 @@ def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Pat
             for writer in writers:
                 writer.join()
         found = [copied(tmp_path / "west", topic, west, east), copied(tmp_path / "east", topic, east, west)]
-    note(f"both directions: {'; '.join(map(str, found))}; gaps at kills {', '.join(f'{gap:.1f} s' for gap in gaps)}")
+    print(*map(str, found), sep="\n")
+    record("both directions", {
+        "minutes": MINUTES,
+        "acknowledged": sum(one.acknowledged for one in found),
+        "missing": sum(len(one.missing) for one in found),
+        "double": sum(len(one.double) for one in found),
+        "kills": len(gaps),
+        "longest gap s": round(max(gaps), 1),
+    })  # fmt: skip
     assert [str(one) for one in found if not one.ok or one.acknowledged != one.read] == []
     new = {each.name: each.topics() - before[each.name] for each in (west, east)}
     assert new == {"west": {f"east.{topic}"}, "east": {f"west.{topic}"}}
@@ -82,9 +91,7 @@ def switched(target: Cluster, source: Cluster, group: str, *options: str) -> int
     return sum(int(again) for again in rows if again != "?")
 
 
-def test_planned_switch_and_back(
-    west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]
-) -> None:
+def test_planned_switch_and_back(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
     """Writers and readers stop, the group moves, both go on at the other cluster; and the same back."""
     group, sink = f"words-{topic}", Sink()
 
@@ -110,14 +117,17 @@ def test_planned_switch_and_back(
     load_on(west, east, "third", False)
     promised = {ack.key for name in ("first", "second", "third") for ack in load(tmp_path / name).acks}
     until("all is read", lambda: promised <= sink.times.keys(), 1, 0.1)
-    note(f"planned: {len(promised)} acknowledged, {sink.read_again} read again, {stated} stated at most")
+    record("planned", {
+        "acknowledged": len(promised),
+        "missing": len(promised - sink.times.keys()),
+        "read again": sink.read_again,
+        "stated": stated,
+    })  # fmt: skip
     assert (promised - sink.times.keys(), sink.disordered) == (set(), [])
     assert sink.read_again <= stated <= RATE
 
 
-def test_the_source_is_lost(
-    west: Cluster, east: Cluster, topic: str, tmp_path: Path, note: Callable[[str], None]
-) -> None:
+def test_the_source_is_lost(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
     """All brokers of the source are killed at full rate; later it returns, and what was not copied is."""
     group, sink, rate = f"words-{topic}", Sink(), 500
     writer = Writer(
@@ -131,17 +141,19 @@ def test_the_source_is_lost(
             west.inventory.hosts("kafka"),
             "kill -9 $(systemctl show -p MainPID --value kafka.service); systemctl stop kafka.service",
         )
-    before = set(sink.times)
     time.sleep(INTERVAL)
     lost = report(tmp_path / "w", topic, west, east)
     switched(east, west, group, "-e", "lost=true")
     arrived = {record.key for record in read_all(east.inventory.kafka_properties, f"west.{topic}")}
     with Application(east.inventory.kafka_properties, group, [f"west.{topic}"], sink) as reader:
         until("nothing more arrives", lambda: reader.silent() > SILENT, 120)
-    note(
-        f"lost: {lost.acknowledged} acknowledged, {len(lost.missing)} not copied at the loss, "
-        f"{sink.read_again} of {len(before)} read again ({sink.read_again / rate:.1f} s of records)"
-    )
+    record("lost", {
+        "rate": rate,
+        "acknowledged": lost.acknowledged,
+        "not copied": len(lost.missing),
+        "read again": sink.read_again,
+        "stated": 3 * INTERVAL * rate,
+    })  # fmt: skip
     west.lab.heal()
     after = copied(tmp_path / "w", topic, west, east)
     assert arrived <= sink.times.keys()

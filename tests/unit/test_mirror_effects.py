@@ -103,7 +103,10 @@ def test_right_properties() -> None:
         ),
         ({"west__bootstrap__servers": "192.0.2.2:9092"}, "west.bootstrap.servers = 192.0.2.2:9092 has no effect: [192"),
         ({"east__bootstrap__servers": "192.0.2.1:9092"}, "east.bootstrap.servers = 192.0.2.1:9092 has no effect: [192"),
-        ({"west__exactly__once__source__support": "enabled"}, "west.exactly.once.source.support has no effect: no part"),
+        (
+            {"west__exactly__once__source__support": "enabled"},
+            "west.exactly.once.source.support has no effect: no",
+        ),
         ({"PAIR__tasks__max": 4}, "west->east.tasks.max = 4 has no effect: 2 is used"),
         (
             {"PAIR__source__consumer__fetch__min__bytes": 9},

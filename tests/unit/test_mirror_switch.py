@@ -65,7 +65,9 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
         stable = {place: end - cluster.open if committed else end for place, end in found.items()}
         return Ends(dict.fromkeys(found, 0), stable)
 
-    def read(cluster: Any, begin: Mapping[Place, int], until: Any, wanted: Callable[[Any], bool], _limit: int) -> list[Any]:
+    def read(
+        cluster: Any, begin: Mapping[Place, int], until: Any, wanted: Callable[[Any], bool], _limit: int
+    ) -> list[Any]:
         for place, offset in begin.items():
             for number in range(offset, min(until[place], len(cluster.times[place]))):
                 if number not in cluster.markers and wanted(Record(place, number, cluster.times[place][number])):
@@ -131,9 +133,9 @@ def test_a_marker_with_a_later_time() -> None:
 @pytest.mark.parametrize(
     ("read", "now", "moved"),
     [
-        (3, 1, {("orders", 0): 2}),   # up to the last record that was read
-        (2, 1, {("orders", 0): 2}),   # to the first one that was not
-        (1, 3, {}),                   # never back
+        (3, 1, {("orders", 0): 2}),  # up to the last record that was read
+        (2, 1, {("orders", 0): 2}),  # to the first one that was not
+        (1, 3, {}),  # never back
         (3, None, {("orders", 0): 2}),
     ],
 )
