@@ -61,6 +61,14 @@ options:
     description: Seconds during which no record may arrive at the source.
     type: int
     default: 5
+  returned:
+    description:
+      - Groups that have read copies of the target's own topics at the source, and return. Their offsets in these topics
+        are set forward to what they have read there. Without, they read that again.
+      - Name only groups that have consumed at the source. MirrorMaker also translates offsets of groups that have not.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode: {description: Returns the positions and sets no offset., support: full}
   diff_mode: {description: Returns no diff., support: none}
@@ -93,7 +101,8 @@ positions:
     Where each C(group) continues in each C(partition) of a C(topic) of the target. C(offset) is the new and C(now) the
     present offset. C(how) is V(end) if the group had read everything, V(start) if it had read nothing of the partition,
     V(time) if the offset was found by a timestamp, V(translated) if MirrorMaker translated it. C(again) is how many
-    records are read again at most, null if unknown, and C(skipped) how many are skipped because of O(since).
+    records are read again at most, null if unknown, and C(skipped) how many are skipped because of O(since) or
+    O(returned).
   type: list
   elements: dict
   returned: success
@@ -118,6 +127,7 @@ def main() -> None:
             "lost": {"type": "bool", "default": False},
             "since": {"type": "str"},
             "settle": {"type": "int", "default": 5},
+            "returned": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
@@ -131,7 +141,7 @@ def main() -> None:
                 raise Refused(f"since {options['since']}: {error}") from error
             positions = mirror_switch.lost(admin, metadata, flow, since)
         else:
-            positions = mirror_switch.planned(admin, metadata, flow, Admin, options["settle"])
+            positions = mirror_switch.planned(admin, metadata, flow, Admin, options["settle"], options["returned"])
         result = {"changed": bool(mirror_switch.changes(positions)), "positions": mirror_switch.as_dicts(positions)}
         failed = {} if module.check_mode else mirror_switch.apply(admin, positions)
         if failed:

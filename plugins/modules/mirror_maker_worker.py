@@ -96,13 +96,17 @@ PROPERTY: dict[str, Any] = {
 }
 
 
-def logged(unit: str) -> list[str]:
-    """Return the lines that the running process of a unit has logged. Raises CalledProcessError without journalctl."""
+def logged(unit: str) -> tuple[bool, list[str]]:
+    """Return whether a unit runs, and the lines that its last process has logged.
+
+    Raises CalledProcessError without journalctl.
+    """
     run = {"check": True, "capture_output": True, "text": True, "errors": "replace"}
-    shown = subprocess.run(["systemctl", "show", "-p", "InvocationID", "--value", unit], **run)  # type: ignore[call-overload]
-    process = f"_SYSTEMD_INVOCATION_ID={shown.stdout.strip()}"
+    shown = subprocess.run(["systemctl", "show", "-p", "InvocationID,ActiveState", unit], **run)  # type: ignore[call-overload]
+    found = dict(line.split("=", 1) for line in str(shown.stdout).splitlines() if "=" in line)
+    process = f"_SYSTEMD_INVOCATION_ID={found['InvocationID']}"
     journal = subprocess.run(["journalctl", "--no-pager", "-o", "cat", process], **run)  # type: ignore[call-overload]
-    return str(journal.stdout).splitlines()
+    return found["ActiveState"] == "active", str(journal.stdout).splitlines()
 
 
 def problem(log: worker_log.WorkerLog, pairs: Sequence[str], wrong: Sequence[str]) -> str:
@@ -140,12 +144,13 @@ def main() -> None:
     wanted = [effects.Wanted(**one) for one in options["properties"]]
     deadline, moved, tasks = time.monotonic() + options["timeout"], time.monotonic(), None
     while True:
-        lines = logged(options["unit"])
+        active, lines = logged(options["unit"])
         log = worker_log.read(lines)
         settings = values_of(worker_log.current(log), wanted)
         if log.tasks != tasks:
             moved, tasks = time.monotonic(), log.tasks
-        what = problem(log, options["pairs"], effects.wrong(wanted, settings))
+        wrong = effects.wrong(wanted, settings, len(options["pairs"]) > 1)
+        what = problem(log, options["pairs"], wrong) if active else "does not run"
         if not what and time.monotonic() >= moved + options["settle"]:
             break
         if time.monotonic() >= deadline:

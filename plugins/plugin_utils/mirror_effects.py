@@ -20,6 +20,7 @@ NOT_LOGGED = ("clusters", "config.providers", "dedicated.mode.enable.internal.re
 CONNECTORS = {"MirrorSourceConfig", "MirrorCheckpointConfig", "MirrorHeartbeatConfig"}
 SECRETS = "${secrets:"
 CLIENTS = ("consumer.", "producer.", "admin.")
+OVERRIDE = "producer.override."
 ONE_CLIENT = ("ConsumerConfig", "ProducerConfig")
 NOT_USED = "NOTUSED"
 
@@ -43,6 +44,8 @@ def wanted(properties: Mapping[str, Any]) -> Iterator[Wanted]:
         text = written(str(key), value)
         if value is None or str(text).startswith(SECRETS):
             continue
+        if pair in flows and name.startswith(OVERRIDE) and len(flows) > 1:
+            continue  # the producers of all flows have the same names
         if pair in flows:
             yield from _of_flow(str(key), pair, name, text)
         elif pair in aliases:
@@ -64,9 +67,9 @@ def _of_flow(key: str, flow: str, name: str, text: str) -> Iterator[Wanted]:
     if name.startswith("source.consumer."):
         client = rf"^{re.escape(flow)}\|.*replication-consumer"
         yield Wanted(key, name.removeprefix("source.consumer."), text, "ConsumerConfig", client)
-    elif name.startswith("producer.override."):
+    elif name.startswith(OVERRIDE):
         client = "^connector-producer-MirrorSourceConnector"
-        yield Wanted(key, name.removeprefix("producer.override."), text, "ProducerConfig", client)
+        yield Wanted(key, name.removeprefix(OVERRIDE), text, "ProducerConfig", client)
     elif name not in NOT_LOGGED:
         yield Wanted(key, name, text, "Mirror.*Config|(Source|Enriched)?ConnectorConfig|TaskConfig", flow=flow)
 
@@ -85,7 +88,7 @@ def ineffective(properties: Mapping[str, Any], settings: Settings, leaders: Mapp
     started = all(
         {part["kind"] for part in settings if flow_of(part) == flow} >= CONNECTORS for flow in flows_of(properties)
     )
-    errors += wrong(wanted(properties), settings)
+    errors += wrong(wanted(properties), settings, len(flows_of(properties)) > 1)
     for one in wanted(properties):
         if one.values(settings):
             continue

@@ -113,7 +113,7 @@ def test_planned_switch_and_back(west: Cluster, east: Cluster, topic: str, tmp_p
     stated = switched(east, west, group)
     load_on(east, west, "second", True)
     copied(tmp_path / "second", topic, east, west)
-    stated += switched(west, east, group)
+    stated += switched(west, east, group, "-e", f"returned={group}")
     load_on(west, east, "third", False)
     promised = {ack.key for name in ("first", "second", "third") for ack in load(tmp_path / name).acks}
     until("all is read", lambda: promised <= sink.times.keys(), 1, 0.1)

@@ -149,6 +149,22 @@ def test_another_flow_is_not_judged_by_this_one() -> None:
     assert ineffective({**RIGHT, **flow}, parts(LOG), read(LOG).leaders) == []
 
 
+def test_parts_that_may_be_of_another_flow() -> None:
+    """Producers of all flows have the same names, and settings of a connector in general do not name their flow."""
+    flow = {"clusters": "east,west,north", "north->east.enabled": True, "north->east.tasks.max": 4}
+    override = {"north->east.producer.override.batch.size": 9, "west->east.producer.override.batch.size": 8}
+    others = [
+        {
+            "kind": "ProducerConfig",
+            "client": "connector-producer-MirrorSourceConnector-0",
+            "values": {"batch.size": "8"},
+        },
+        {"kind": "SourceConnectorConfig", "client": "", "values": {"tasks.max": "2"}},
+    ]
+    assert ineffective({**RIGHT, **flow, **override}, [*parts(LOG), *others], read(LOG).leaders) == []
+    assert ineffective({**RIGHT, "west->east.producer.override.batch.size": 9}, others, {}) != []
+
+
 def test_connectors_that_have_not_started() -> None:
     assert not_started(read(LOG)) == []
     assert not_started(read(without("MirrorCheckpointConfig"))) == ["west->east MirrorCheckpointConnector"]

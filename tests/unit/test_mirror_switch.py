@@ -37,6 +37,8 @@ class Cluster(Admin):
         self.committed: dict[str, Mapping[Place, int]] = {}
         self.markers: set[int] = set()
         """Offsets that are no records, but have times."""
+        self.first: dict[Place, int] = {}
+        """Offsets of the first records that are still there."""
 
     def metadata(self) -> Metadata:
         """Return the metadata of all topics."""
@@ -63,12 +65,13 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
         found = {place: len(cluster.times[place]) + cluster.growing for place in places}
         cluster.growing *= 2
         stable = {place: end - cluster.open if committed else end for place, end in found.items()}
-        return Ends(dict.fromkeys(found, 0), stable)
+        return Ends({place: cluster.first.get(place, 0) for place in found}, stable)
 
     def read(
         cluster: Any, begin: Mapping[Place, int], until: Any, wanted: Callable[[Any], bool], _limit: int
     ) -> list[Any]:
         for place, offset in begin.items():
+            assert offset >= cluster.first.get(place, 0)
             for number in range(offset, min(until[place], len(cluster.times[place]))):
                 if number not in cluster.markers and wanted(Record(place, number, cluster.times[place][number])):
                     break
@@ -76,7 +79,14 @@ def facade(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def offsets_at(cluster: Any, times: Mapping[Place, int]) -> dict[Place, int]:
         return {
-            place: next((offset for offset, time in enumerate(cluster.times[place]) if time >= at), -1)
+            place: next(
+                (
+                    offset
+                    for offset, time in enumerate(cluster.times[place])
+                    if time >= at and offset >= cluster.first.get(place, 0)
+                ),
+                -1,
+            )
             for place, at in times.items()
         }
 
@@ -130,27 +140,103 @@ def test_a_marker_with_a_later_time() -> None:
     assert switched(source, target) == {("billing", 0): (3, "time", 0)}
 
 
+def returning(here: Sequence[int], copies: Sequence[int], read: int, now: int | None, **more: Any) -> dict[Place, int]:
+    """Return the offsets that are set of a group that returns, and of its own topic `orders`.
+
+    `here` are the times of orders at east, `copies` those of east.orders at west; there the group has read up to
+    `read`. `more`: first offsets that are there (`first_here`, `first_copy`), markers, groups that return.
+    """
+    billing = Group("billing", "EMPTY", (), {("east.orders", 0): read, ("orders", 0): 1})
+    times: dict[Place, Sequence[int]] = {("orders", 0): [5], ("east.orders", 0): copies}
+    source = Cluster({**times, ("mm2-configs.east.internal", 0): []}, billing=billing)
+    source.markers = set(more.get("markers", ()))
+    source.first = {("east.orders", 0): more.get("first_copy", 0)}
+    before = {("west.orders", 0): 1} | ({} if now is None else {("orders", 0): now})
+    target = Cluster({("west.orders", 0): [5], ("orders", 0): here}, billing=Group("billing", "EMPTY", (), before))
+    target.first = {("orders", 0): more.get("first_here", 0)}
+    groups_back = more.get("returned", ["billing"])
+    found = mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0, groups_back)
+    mirror_switch.apply(target, found)
+    return dict(target.committed.get("billing", {}))
+
+
+RECORDS = [10, 20, 30, 40]
+
+
 @pytest.mark.parametrize(
     ("read", "now", "moved"),
     [
         (3, 1, {("orders", 0): 2}),  # up to the last record that was read
         (2, 1, {("orders", 0): 2}),  # to the first one that was not
-        (1, 3, {}),  # never back
-        (3, None, {("orders", 0): 2}),
+        (1, 3, {}),                  # never back
+        (3, None, {}),               # it had read nothing here
     ],
-)
+)  # fmt: skip
 def test_a_group_that_returns(read: int, now: int | None, moved: dict[Place, int]) -> None:
     """It has read copies of the target's own topic at the source; a marker is the last offset there."""
-    billing = Group("billing", "EMPTY", (), {("east.orders", 0): read, ("orders", 0): 1})
-    source = Cluster({("orders", 0): [5], ("east.orders", 0): [10, 20, 30, 99]}, billing=billing)
-    source.markers = {3}
-    before = {("west.orders", 0): 1} | ({} if now is None else {("orders", 0): now})
-    target = Cluster(
-        {("west.orders", 0): [5], ("orders", 0): [10, 20, 30, 40]}, billing=Group("billing", "EMPTY", (), before)
-    )
+    assert returning(RECORDS, [10, 20, 30, 99], read, now, markers=[3]) == moved
+
+
+@pytest.mark.parametrize(
+    ("why", "more"),
+    [
+        ("nobody says that it has consumed there: MirrorMaker writes offsets, too", {"returned": []}),
+        ("copies of its next records were deleted before it read them", {"first_copy": 2}),
+    ],
+)
+def test_a_group_that_may_not_have_read_copies(why: str, more: dict[str, Any]) -> None:
+    assert returning(RECORDS, RECORDS, 4, 1, **more) == {}, why
+
+
+def test_a_topic_that_was_created_again() -> None:
+    """Its records are not those of the copies."""
+    assert returning([61, 62, 63], [10, 20, 63], 3, 0) == {}
+
+
+def test_a_record_that_was_deleted_here_among_others_out_of_order() -> None:
+    """The copy lags, and the record that was read last is gone here: later ones have earlier times."""
+    assert returning([10, 20, 100, 50, 60, 120], [10, 20, 100], 3, 3, first_here=3) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "configs", "why"),
+    [
+        ("audit", "mm2-configs.east.internal", "group audit has no offset of a copy of east at west"),
+        ("billing", "other", "west has no flow from east, so no group has read copies there"),
+    ],
+)
+def test_groups_that_cannot_return(name: str, configs: str, why: str) -> None:
+    billing = Group("billing", "EMPTY", (), {("east.orders", 0): 1, ("orders", 0): 1})
+    source = Cluster({("orders", 0): [5], ("east.orders", 0): [7], (configs, 0): []}, billing=billing)
+    target = Cluster({("west.orders", 0): [5], ("orders", 0): [7]})
+    with pytest.raises(Refused, match=why):
+        mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0, [name])
+
+
+def test_records_that_the_source_deleted_first() -> None:
+    """Its retention ends earlier: they are still unread at the target, where MirrorMaker's offset is."""
+    source = Cluster({("orders", 0): [10, 20, 30]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    source.first = {("orders", 0): 3}
+    target = Cluster({("west.orders", 0): [10, 20, 30]}, billing=Group("billing", "EMPTY", (), {("west.orders", 0): 1}))
     found = mirror_switch.planned(target, target.metadata(), FLOW, lambda _: source, 0)
-    mirror_switch.apply(target, found)
-    assert target.committed.get("billing", {}) == moved
+    assert [(one.offset, one.how) for one in found] == [(1, "translated")]
+
+
+def test_a_record_that_the_target_deleted_among_others_out_of_order() -> None:
+    source = Cluster(
+        {("orders", 0): [10, 20, 100, 50, 60, 120]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 2})
+    )
+    target = Cluster({("west.orders", 0): [10, 20, 100, 50, 60, 120]})
+    target.first = {("west.orders", 0): 3}
+    assert switched(source, target)["billing", 0][:2] == (3, "start")
+
+
+def test_a_record_of_a_producer_before_the_copy() -> None:
+    """With names kept, producers at the target may write while MirrorMaker still copies."""
+    source = Cluster({("orders", 0): [10, 100]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    target = Cluster({("orders", 0): [10, 60, 100]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))
+    (found,) = mirror_switch.planned(target, target.metadata(), {**FLOW, "policy": "identity"}, lambda _: source, 0)
+    assert (found.offset, found.how) == (1, "translated")
 
 
 def test_records_of_one_time_are_read_again() -> None:
@@ -275,6 +361,9 @@ def test_a_lost_source(since: int | None, positions: list[tuple[int, str]]) -> N
     target = Cluster(times, billing=billing)
     found = {one.partition: one for one in mirror_switch.lost(target, target.metadata(), FLOW, since)}
     assert [(found[0].offset, found[0].how)] == positions
+    target.stamps = True
+    found = {one.partition: one for one in mirror_switch.lost(target, target.metadata(), FLOW, since)}
+    assert (found[0].offset, found[0].how) == (1, "translated"), "brokers that stamp copies have a clock of their own"
     assert (found[1].offset, found[1].how) == (0, "start"), "its records were not translated, and may be unread"
 
 

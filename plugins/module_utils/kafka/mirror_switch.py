@@ -5,22 +5,23 @@ timestamp. Records before it with the same or a later timestamp are read again. 
 the source is lost, and where timestamps do not show the position. It is early by some seconds, and by much more for a
 group that lags.
 
-A group that moves back has also read copies of this cluster's own topics at the source. Its offsets in those topics are
-set forward to what it has read there, which MirrorMaker does not do.
+A group that returns has also read copies of this cluster's own topics at the source. Its offsets in those topics are
+set forward to what it has read there, which MirrorMaker does not do. An offset at the source alone does not prove that
+it has read them, for MirrorMaker writes offsets, too: so the operator names these groups.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirrors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import IDLE, Group, Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import IDLE, Ends, Group, Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors import copy_of, selected
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
@@ -28,6 +29,8 @@ Flow = Mapping[str, Any]
 END, TIME, TRANSLATED, START = "end", "time", "translated", "start"
 RECENT = 200
 """Offsets in which the last record that a group has read is looked for; the others are markers of transactions."""
+SEARCHED = 5000
+"""Offsets after the first record that is late enough in which a record of exactly the same time is looked for."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,19 @@ def _places(group: Group) -> set[Place]:
     return {*group.offsets, *(place for member in group.members for place in member.get("assigned", ()))}
 
 
-def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Admin], settle: float) -> list[Position]:
+def planned(
+    target: Admin,
+    here: Metadata,
+    flow: Flow,
+    connect: Callable[..., Admin],
+    settle: float,
+    returned: Sequence[str] = (),
+) -> list[Position]:
     """Return the positions of all groups of a flow whose source answers.
 
-    Raises Refused with all reasons if producers write to the source, records are not copied yet, or a group has members
-    at one of the clusters. `settle` is for how many seconds the ends of the source have to stay the same.
+    `returned` are groups that have read copies of the target's own topics at the source. Raises Refused with all
+    reasons if producers write to the source, records are not copied yet, or a group has members at one of the clusters.
+    `settle` is for how many seconds the ends of the source have to stay the same.
     """
     source = connect(flow["client"])
     try:
@@ -98,11 +109,12 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
             if one.behind and one.topic not in moving
         ]
         there = groups.groups(source, selected(groups.names(source), flow["groups"], flow["groups_exclude"]))
-        own = _own_copies(flow, here, there)
+        own = _own_copies(flow, here, {name: one for name, one in there.items() if name in returned})
+        problems += _cannot_return(flow, known, there, own, returned)
         there = {
             name: one
             for name, one in there.items()
-            if any(_carries(flow, topic) or topic in own for topic, _ in _places(one))
+            if any(_carries(flow, topic) or (topic in own and name in returned) for topic, _ in _places(one))
         }
         found = groups.groups(target, list(there))
         problems += idle(there, flow["source"], lambda topic: _carries(flow, topic) or topic in own)
@@ -110,7 +122,8 @@ def planned(target: Admin, here: Metadata, flow: Flow, connect: Callable[..., Ad
         if not problems and not there:
             problems.append(f"no group that the flow translates has read a topic of it at {flow['source']}")
         positions = [] if problems else _exact(source, target, flow, there, found)
-        positions += [] if problems else _returned(source, target, own, there, found)
+        back = {name: one for name, one in there.items() if name in returned}
+        positions += [] if problems else _returned(source, target, own, back, found)
         # A record that arrives meanwhile could be copied before a position is taken, and would be skipped.
         later = groups.ends(source, places).latest
         moving = sorted({place[0] for place in places if after[place] != later[place]} - {*moving})
@@ -126,31 +139,35 @@ def _exact(
     source: Admin, target: Admin, flow: Flow, there: Mapping[str, Group], found: Mapping[str, Group]
 ) -> list[Position]:
     """Return the position of each group in each partition, by the first record that it has not read at the source."""
-    partitions = source.metadata().topics
+    partitions, here = source.metadata().topics, target.metadata().topics
     positions = []
     for name, group in there.items():
         read = sorted({topic for topic, _ in group.offsets if _carries(flow, topic)})
         places = [(topic, number) for topic in read for number in range(len(partitions.get(topic, ())))]
         names = {place: (copy_of(flow, place[0]), place[1]) for place in places}
+        names = {place: copy for place, copy in names.items() if copy[1] < len(here.get(copy[0], ()))}
         ends = groups.ends(source, names, committed=True)
         begin = {place: max(group.offsets.get(place, 0), ends.earliest[place]) for place in names}
         unread = mirrors.first_records(source, begin, ends.latest)
         copies = groups.ends(target, names.values(), committed=True)
+        # MirrorMaker's own offset where times do not show the position: producers may already write to the copy, or
+        # records that the group has not read are deleted at the source, and still there at the target.
+        early = {place for place, offset in group.offsets.items() if place in names and offset < ends.earliest[place]}
+        early |= {place for place in names if flow["policy"] == "identity"}
         unordered = _unordered(target, {topic for topic, _ in names.values()})
+        early |= {place for place, copy in names.items() if copy[0] in unordered}
         times = {place: time for place, (_, time) in unread.items() if time >= 0}
         first = groups.offsets_at(source, times)
-        at = _at(target, {names[place]: time for place, time in times.items()}, copies.latest)
+        at = _at(target, {names[place]: time for place, time in times.items()}, copies)
         for place, copy in names.items():
             now, offset, how = _now(found, name, copy), copies.latest[copy], END
             if place not in group.offsets:
                 offset, how = copies.earliest[copy], START
+            elif place in early:
+                latest = at.get(copy, copies.latest[copy])
+                offset, how = copies.earliest[copy] if now is None else min(now, latest), TRANSLATED
             elif place in unread:
-                # -1: the copy has no time, or only records with earlier times are left
-                offset, how = (at.get(copy, -1), TIME) if at.get(copy, -1) >= 0 else (copies.earliest[copy], START)
-                if copy[0] in unordered:
-                    offset, how = min(offset, copies.earliest[copy] if now is None else now), TRANSLATED
-            if how == END and flow["policy"] == "identity":  # producers may already write to the copy
-                offset, how = copies.earliest[copy] if now is None else min(now, offset), TRANSLATED
+                offset, how = (at[copy], TIME) if copy in at else (copies.earliest[copy], START)
             if how == TIME:  # counted at the source: the markers of transactions take offsets of the copy
                 again = max(0, unread[place][0] - max(first.get(place, 0), ends.earliest[place]))
             else:
@@ -160,21 +177,44 @@ def _exact(
     return positions
 
 
-def _at(target: Admin, times: Mapping[Place, int], end: Mapping[Place, int]) -> dict[Place, int]:
-    """Return the offset of the first record at or after a time of each partition that has one.
+def _at(admin: Admin, times: Mapping[Place, int], ends: Ends) -> dict[Place, int]:
+    """Return the offset of the first record at or after a time of each partition that has a record of that time.
 
-    A broker may name the offset of an earlier marker of a transaction, for these have times of their own.
+    A broker may name the offset of an earlier marker of a transaction, for these have times of their own. Without a
+    record of exactly that time, the one that is looked for was deleted, and later ones may have earlier times.
     """
-    found = {place: offset for place, offset in groups.offsets_at(target, times).items() if offset >= 0}
-    return {place: offset for place, (offset, _) in mirrors.first_records(target, found, end, times).items()}
+    named = {place: offset for place, offset in groups.offsets_at(admin, times).items() if offset >= 0}
+    found = mirrors.first_records(admin, named, ends.latest, lambda place, time: time >= times[place])
+    begin = {place: offset for place, (offset, _) in found.items()}
+    until = {place: min(offset + SEARCHED, ends.latest[place]) for place, offset in begin.items()}
+    same = mirrors.first_records(admin, begin, until, lambda place, time: time == times[place])
+    return {place: offset for place, offset in begin.items() if place in same}
 
 
 def _own_copies(flow: Flow, here: Metadata, there: Mapping[str, Group]) -> dict[str, str]:
     """Return {copy at the source, such as east.orders: topic of the target, such as orders} that groups have read."""
     prefix = f"{flow['target']}."
-    read = {topic for group in there.values() for topic, _ in _places(group) if topic.startswith(prefix)}
+    read = {topic for group in there.values() for topic in _topics(group) if topic.startswith(prefix)}
     names = {topic: topic.removeprefix(prefix) for topic in read if flow["policy"] == "default"}
     return {copy: name for copy, name in names.items() if name in here.topics}
+
+
+def _topics(group: Group) -> set[str]:
+    return {topic for topic, _ in _places(group)}
+
+
+def _cannot_return(
+    flow: Flow, known: Metadata, there: Mapping[str, Group], own: Mapping[str, str], returned: Sequence[str]
+) -> list[str]:
+    """Return an error text for each group in `returned` that has read no copy of the target's topics at the source."""
+    source, target = flow["source"], flow["target"]
+    if returned and mirrors.CONFIGS.format(source=target) not in known.topics:
+        return [f"returned: {source} has no flow from {target}, so no group has read copies there"]
+    return [
+        f"returned: group {name} has no offset of a copy of {target} at {source}, or the flow's user cannot see it"
+        for name in returned
+        if name not in there or not _topics(there[name]) & own.keys()
+    ]
 
 
 def _returned(
@@ -182,32 +222,37 @@ def _returned(
 ) -> list[Position]:
     """Return the positions of groups in the target's own topics whose copies (`own`) they have read at the source.
 
-    Only positions that are later than the present offset: what was not read here before was read there.
+    A position only moves forward, and only if the record at the present offset is one of the copies that are there, so
+    that the group has read all between.
     """
     unordered = _unordered(source, {*own}) | _unordered(target, {*own.values()})
-    positions = []
+    here, positions = target.metadata().topics, []
     for name, group in there.items():
         names = {
             place: (own[place[0]], place[1])
             for place in group.offsets
-            if place[0] in own and not unordered & {place[0], own[place[0]]}
+            if place[0] in own and not unordered & {place[0], own[place[0]]} and place[1] < len(here[own[place[0]]])
         }
-        ends = groups.ends(source, names, committed=True)
-        read = {place: min(group.offsets[place], ends.latest[place]) for place in names}
-        unread = mirrors.first_records(
-            source, {place: max(read[place], ends.earliest[place]) for place in names}, ends.latest
-        )
-        begin = {place: max(read[place] - RECENT, ends.earliest[place]) for place in names if place not in unread}
-        last = mirrors.last_records(source, begin, read)
-        times = {place: time for place, (_, time) in {**last, **unread}.items() if time >= 0}
+        names = {place: topic for place, topic in names.items() if _now(found, name, topic) is not None}
+        copies, ends = groups.ends(source, names, committed=True), groups.ends(target, names.values(), committed=True)
+        read = {place: min(group.offsets[place], copies.latest[place]) for place in names}
+        names = {place: topic for place, topic in names.items() if read[place] > copies.earliest[place]}
+        now = {topic: max(found[name].offsets[topic], ends.earliest[topic]) for topic in names.values()}
+        next_here = mirrors.first_records(target, now, ends.latest)
+        begin = {place: next_here[topic][1] for place, topic in names.items() if topic in next_here}
+        joined = _at(source, begin, Ends(copies.earliest, read))
+
+        unread = mirrors.first_records(source, {place: read[place] for place in joined}, copies.latest)
+        recent = {place: max(read[place] - RECENT, copies.earliest[place]) for place in joined if place not in unread}
+        last = mirrors.last_records(source, recent, read)
+        times = {place: time for place, (_, time) in {**last, **unread}.items()}
+        at = _at(target, {names[place]: time for place, time in times.items()}, ends)
         first = groups.offsets_at(source, times)
-        latest = groups.ends(target, names.values(), committed=True).latest
-        at = _at(target, {names[place]: time for place, time in times.items()}, latest)
         for place, topic in names.items():
-            now, offset = _now(found, name, topic), at.get(topic)
-            if offset is not None and offset > (now or 0):
-                again = max(0, read[place] - max(first.get(place, 0), ends.earliest[place]))
-                positions.append(Position(name, *topic, offset, TIME, again, now))
+            offset, before = at.get(topic, -1), found[name].offsets[topic]
+            if offset > before:
+                again = max(0, read[place] - max(first.get(place, 0), copies.earliest[place]))
+                positions.append(Position(name, *topic, offset, TIME, again, before, offset - before))
     return positions
 
 
@@ -257,7 +302,9 @@ def lost(target: Admin, here: Metadata, flow: Flow, since: int | None) -> list[P
         positions += [
             Position(name, *place, ends.earliest[place], START, None) for place in sorted({*others} - own.keys())
         ]
-        at = groups.offsets_at(target, dict.fromkeys(own, since)) if since is not None else {}
+        # Brokers that stamp copies use another clock than the operator, who knows the time of the source.
+        sure = own.keys() - {place for place in own if place[0] in _unordered(target, {topic for topic, _ in own})}
+        at = groups.offsets_at(target, dict.fromkeys(sure, since)) if since is not None else {}
         for place, offset in own.items():
             later = ends.latest[place] if at.get(place, 0) < 0 else at.get(place, 0)
             how = TIME if later > offset else TRANSLATED

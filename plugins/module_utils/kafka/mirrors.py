@@ -158,19 +158,22 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
 
 
 def first_records(
-    there: Admin, begin: Mapping[Place, int], end: Mapping[Place, int], since: Mapping[Place, int] | None = None
+    there: Admin,
+    begin: Mapping[Place, int],
+    end: Mapping[Place, int],
+    accept: Callable[[Place, int], bool] = lambda _place, _time: True,
 ) -> dict[Place, tuple[int, int]]:
     """Return {partition: (offset, timestamp) of the first record from `begin` on}, of partitions that have one.
 
-    With `since` ({partition: ms since 1970}), of the first record at or after that time. Offsets may be markers of
-    transactions, which are no records, and have the time of the transaction's end.
+    `accept` takes a partition and a timestamp (ms since 1970), and tells whether a record counts. Offsets may be
+    markers of transactions, which are no records.
     """
     left = {place: offset for place, offset in begin.items() if offset < end[place]}
     found: dict[Place, tuple[int, int]] = {}
 
     def first(message: Any) -> bool:
         place, time = (message.topic(), message.partition()), message.timestamp()[1]
-        if since is None or time >= since[place]:
+        if accept(place, time):
             found.setdefault(place, (message.offset(), time))
         return bool(place in found and found[place][0] == message.offset())
 

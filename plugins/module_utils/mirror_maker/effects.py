@@ -45,9 +45,13 @@ def flow_of(part: Mapping[str, Any]) -> str:
     return f"{source}->{target}" if source and target else ""
 
 
-def wrong(wanted: Iterable[Wanted], settings: Settings) -> list[str]:
-    """Return an error text for each property of which the parts use only other values."""
-    found = ((one, one.values(settings)) for one in wanted)
+def wrong(wanted: Iterable[Wanted], settings: Settings, several: bool = False) -> list[str]:
+    """Return an error text for each property of which the parts use only other values.
+
+    With `several` flows, parts whose flow is not known may be another's, and do not count.
+    """
+    known = [part for part in settings if flow_of(part)] if several else settings
+    found = ((one, one.values(known if one.flow else settings)) for one in wanted)
     return [
         f"{one.key} = {one.value} has no effect: {', '.join(sorted(used))} is used"
         for one, used in found

@@ -17,6 +17,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "unused", "check.crcs": True}
+# Else a reader whose records were deleted meanwhile would continue at the end, as if there were none.
+READ["auto.offset.reset"] = "error"
 
 
 def delete(admin: Admin, before: Mapping[Place, int]) -> dict[str, str]:
