@@ -1,6 +1,6 @@
 """What TLS, logins and ACLs cost: throughput and CPU of a secure cluster against one in the clear, in turns.
 
-Two clusters of inventories/lab_mirrored, made for this and removed afterwards; load goes to one of them at a time.
+Two clusters like inventories/lab, made for this and removed afterwards; load goes to one of them at a time.
 Writes its part of docs/performance.md.
 """
 
@@ -52,7 +52,7 @@ class Side:
         """Make the hosts and the cluster, without jobs; `labs` removes them."""
         self.profile = PROFILES[name]
         copy_inventory(
-            ROOT / "inventories" / "lab_mirrored" / name,
+            ROOT / "inventories" / "lab",
             folder / name,
             f"bench_tls_{name}",
             NETWORKS[name],
