@@ -66,12 +66,23 @@ def datacenters(campaign: Campaign) -> None:
 
 
 def mirrored(campaign: Campaign) -> None:
-    """The two clusters of lab_mirrored copy from each other: both directions, switches, the loss of one, kills."""
+    """The two clusters of lab_mirrored: both directions with kills, switches, the loss of one, data that must stay."""
+    _family(campaign, "lab_mirrored", "test_mirrored.py", "test_border.py")
+
+
+def aggregated(campaign: Campaign) -> None:
+    """The three clusters of lab_aggregated: one holds the topics of two others, with equal sums."""
+    _family(campaign, "lab_aggregated", "test_aggregated.py")
+
+
+def _family(campaign: Campaign, family: str, *tests: str) -> None:
+    """Run tests of tests/mirrored on the clusters of a family, made as people make them."""
+    record = ("--mirrored-record", f"{SEEN}/mirrors.json")
     try:
-        campaign.run("make", "lab", "i=lab_mirrored")
-        campaign.run("pytest", "tests/mirrored", "-m", "campaign", "--mirrored-record", f"{SEEN}/mirrors.json")
+        campaign.run("make", "lab", f"i={family}")
+        campaign.run("pytest", *(f"tests/mirrored/{name}" for name in tests), "-m", "campaign", *record)
     finally:
-        campaign.run("make", "lab-down", "i=lab_mirrored")
+        campaign.run("make", "lab-down", f"i={family}")
         campaign.run("make", "docs", "PAGES=mirrors")
 
 
@@ -281,6 +292,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "distance": distance,
     "datacenters": datacenters,
     "mirrored": mirrored,
+    "aggregated": aggregated,
     "rotation": rotation,
     "fencing": fencing,
     "faults": faults,

@@ -16,6 +16,10 @@ ROWS = {
         "{acknowledged:.0f} acknowledged, {missing:.0f} missing, {double:.0f} double; for at most {longest gap s} s no "
         "record of a partition arrived",
     ),
+    "aggregated": (
+        "two sources write to topics of one name, which a third cluster holds",
+        "{acknowledged:.0f} acknowledged, {read:.0f} read there, {missing:.0f} missing, {double:.0f} double",
+    ),
     "planned": (
         "a planned switch and the switch back; the group stops in the middle of the load",
         "{acknowledged:.0f} acknowledged, {missing:.0f} missing, {read again:.0f} read again "
@@ -37,7 +41,13 @@ def table(found: Mapping[str, Mapping[str, float]]) -> str:
     for name, (what, records) in ROWS.items():
         if name in found:
             lines.append(f"| {what.format(**found[name])} | {records.format(**found[name])} |")
-    return "\n".join([*lines, "", "Seen on `lab_mirrored`, on two cores (`make campaign PARTS=mirrored`)."])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            'Seen on `lab_mirrored` and `lab_aggregated`, on two cores (`make campaign PARTS="mirrored aggregated"`).',
+        ]
+    )
 
 
 def page() -> str:

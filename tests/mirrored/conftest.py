@@ -1,4 +1,4 @@
-"""The clusters of inventories/lab_mirrored, each of which copies topics of the other (make lab i=lab_mirrored)."""
+"""The clusters of a family that runs: lab_mirrored, which copy from each other, or lab_aggregated."""
 
 import json
 import secrets
@@ -14,6 +14,8 @@ from observations import given_file, read, write
 from operations.conftest import Operator, Run
 
 WORKER = "mirror-maker.service"
+Record = Callable[[str, dict[str, float]], None]
+"""Takes the name of a test, and measured values by name."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def record(pytestconfig: pytest.Config, note: Callable[[str], None]) -> Callable[[str, dict[str, float]], None]:
+def record(pytestconfig: pytest.Config, note: Callable[[str], None]) -> Record:
     """Keeps measured values under the name of a test, and notes them in the summary."""
 
     def keep(name: str, values: dict[str, float]) -> None:
@@ -57,11 +59,11 @@ def record(pytestconfig: pytest.Config, note: Callable[[str], None]) -> Callable
     return keep
 
 
-def cluster(name: str, folder: Path) -> Cluster:
-    """Return a cluster of the running family. Fails where it does not run."""
-    lab = ROOT / ".lab" / f"lab_mirrored_{name}"
+def cluster(name: str, folder: Path, family: str = "lab_mirrored") -> Cluster:
+    """Return a cluster of a running family. Fails where it does not run."""
+    lab = ROOT / ".lab" / f"{family}_{name}"
     if not (lab / "inventory").exists():
-        pytest.fail(f"{lab}: no running lab (make lab i=lab_mirrored)", pytrace=False)
+        pytest.fail(f"{lab}: no running lab (make lab i={family})", pytrace=False)
     inventory = load(Path((lab / "inventory").read_text().strip()))
     return Cluster(name, inventory, Lab(inventory), Operator(inventory, folder))
 

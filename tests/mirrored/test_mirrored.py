@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from faults.reader import read_all
 from faults.writer import Writer
 
 from .application import Application, Sink, renamed
-from .conftest import WORKER, Cluster
+from .conftest import WORKER, Cluster, Record
 
-Record = Callable[[str, dict[str, float]], None]
 pytestmark = pytest.mark.campaign
 MINUTES = 10
 RATE = 100

@@ -95,12 +95,7 @@ def planned(
         threading.Event().wait(settle)
         after = groups.ends(source, places).latest
         moving = sorted({place[0] for place in places if before[place] != after[place]})
-        problems = [f"producers write to {name} at {flow['source']}: stop them" for name in moving]
-        committed = groups.ends(source, places, committed=True).latest
-        waiting = sorted({place[0] for place in places if committed[place] < after[place]} - {*moving})
-        problems += [
-            f"a transaction is open in {name} at {flow['source']}: let its producer end it" for name in waiting
-        ]
+        problems = _written(source, flow, after, moving)
         copied = mirrors.progress(target, here, flow, connect)
         problems += [*copied.problems]
         problems += [
@@ -133,6 +128,16 @@ def planned(
         return positions
     finally:
         source.close()
+
+
+def _written(source: Admin, flow: Flow, ends: Mapping[Place, int], moving: Sequence[str]) -> list[str]:
+    """Return an error text for each topic at the source that producers write to (`moving`), or in a transaction."""
+    committed = groups.ends(source, ends, committed=True).latest
+    waiting = sorted({place[0] for place, end in ends.items() if committed[place] < end} - {*moving})
+    return [
+        *(f"producers write to {name} at {flow['source']}: stop them" for name in moving),
+        *(f"a transaction is open in {name} at {flow['source']}: let its producer end it" for name in waiting),
+    ]
 
 
 def _exact(
