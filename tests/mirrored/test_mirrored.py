@@ -44,6 +44,11 @@ def acknowledged(writer: Writer, number: int) -> bool:
     return writer.acked >= number
 
 
+def joined(cluster: Cluster, host: str, mark: str) -> bool:
+    """Tell whether a worker has joined the others since a mark of its journal."""
+    return " Joined group at generation " in cluster.lab.said(host, WORKER, mark)
+
+
 def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
     """For ten minutes; meanwhile each worker of one cluster is killed. No copy is copied back."""
     before = {each.name: each.topics() for each in (west, east)}
@@ -59,8 +64,10 @@ def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Pat
             until("the load", lambda: writers[0].acked > RATE * 60, 300)
             for host in east.workers:
                 killed, enough = time.monotonic(), writers[0].acked + RATE * 60
+                mark = east.lab.mark(host, WORKER)
                 east.lab.kill(host, WORKER)
                 until("a minute of load", partial(acknowledged, writers[0], enough), 300)
+                until("the worker is back", partial(joined, east, host, mark), 300)  # the promise is for one at a time
                 gaps.append(reader.gap(killed - 1, time.monotonic()))
             for writer in writers:
                 writer.join()
