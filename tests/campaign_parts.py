@@ -67,7 +67,7 @@ def datacenters(campaign: Campaign) -> None:
 
 def mirrored(campaign: Campaign) -> None:
     """The two clusters of lab_mirrored: both directions with kills, switches, the loss of one, data that must stay."""
-    _family(campaign, "lab_mirrored", "test_mirrored.py", "test_border.py")
+    _family(campaign, "lab_mirrored", "test_mirrored.py", "test_border.py", "test_throughput.py")
 
 
 def aggregated(campaign: Campaign) -> None:

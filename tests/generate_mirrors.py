@@ -30,6 +30,11 @@ ROWS = {
         "{acknowledged:.0f} acknowledged, {not copied:.0f} not copied before the source returned, "
         "{read again:.0f} read again ({stated:.0f} stated)",
     ),
+    "throughput": (
+        "1 KiB records copied by MirrorMaker's defaults and by the role's settings; then 100 ms apart over a link of "
+        "10 MB/s",
+        "{defaults} and {role} MB/s; then {defaults, far} and {role, far} MB/s",
+    ),
 }
 
 

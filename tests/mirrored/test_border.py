@@ -21,11 +21,17 @@ QUIET = SIZE // 20
 """More than the workers' own requests take meanwhile."""
 
 
+def network(cluster: Cluster) -> str:
+    """Return the subnet of a cluster's client network."""
+    address = cluster.inventory.client_address(cluster.inventory.hosts("kafka")[0])
+    return str(ipaddress.ip_network(f"{address}/24", strict=False))
+
+
 def bridge(cluster: Cluster) -> str:
     """Return the interface of this machine through which hosts of one cluster reach the other."""
-    address = cluster.inventory.client_address(cluster.inventory.hosts("kafka")[0])
-    network = ipaddress.ip_network(f"{address}/24", strict=False)
-    shown = subprocess.run(["ip", "-o", "route", "show", str(network)], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        ["ip", "-o", "route", "show", network(cluster)], capture_output=True, text=True, check=True
+    )
     return shown.stdout.split()[2]
 
 

@@ -1,0 +1,101 @@
+"""How fast a flow copies with MirrorMaker's defaults and with the role's, side by side and 100 ms apart."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from confluent_kafka import Consumer, TopicPartition
+from faults.inventory import ROOT
+from faults.lab import until
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import buffers
+
+from .conftest import Cluster, Record
+from .test_border import bridge, network
+
+pytestmark = pytest.mark.campaign
+RECORDS, RECORD = 80_000, 1024
+ROUND_TRIP, RATE = 100, 10_000_000
+"""Milliseconds, and bytes a second of the link."""
+
+
+@contextmanager
+def apart(west: Cluster, east: Cluster) -> Iterator[None]:
+    """Put the clusters ROUND_TRIP apart."""
+    pairs = [f"{bridge(each)}={network(each)}" for each in (west, east)]
+    link = [sys.executable, str(Path(__file__).parent / "link.py"), *pairs]
+    options = ["--round-trip", str(ROUND_TRIP), "--rate", str(RATE)]
+    path = {"PYTHONPATH": str(ROOT / "lab")}
+    with subprocess.Popen([*link, *options], stdout=subprocess.PIPE, text=True, env={**os.environ, **path}) as process:
+        try:
+            assert process.stdout and process.stdout.readline().strip() == "apart"
+            yield
+        finally:
+            process.terminate()
+
+
+def play(east: Cluster, topic: str, **flow: Any) -> None:
+    """Have the flow copy one topic, with other settings."""
+    file = Path(east.inventory.directory) / "group_vars" / "mirror_maker.yml"
+    (declared,) = yaml.safe_load(file.read_text())["mirror_maker_flows"]
+    run = east.play("mirror_maker", "-e", json.dumps({"mirror_maker_flows": [{**declared, "topics": [topic], **flow}]}))
+    assert run.code == 0, run.output[-4000:]
+
+
+def copied(east: Cluster, topic: str) -> int:
+    """Return how many offsets the copy of a topic has."""
+    reader = Consumer({**east.inventory.kafka_properties, "group.id": "unused"})
+    name = f"west.{topic}"
+    try:
+        places = [TopicPartition(name, number) for number in east.lab.partitions(name)]
+        return sum(int(reader.get_watermark_offsets(place, timeout=10)[1]) for place in places)
+    finally:
+        reader.close()
+
+
+def rate(west: Cluster, east: Cluster, topic: str, **flow: Any) -> float:
+    """Return the MB a second of records that are copied, from the first to the last; they are written meanwhile."""
+    play(east, topic, **flow)
+    until("the copy", lambda: f"west.{topic}" in east.topics(), 60)
+    host = west.inventory.hosts("kafka")[0]
+    address = f"{west.inventory.replication_address(host)}:{west.inventory.port('REPLICATION')}"
+    load = (
+        f"kafka-producer-perf-test.sh --topic {topic} --num-records {RECORDS} --record-size {RECORD} --throughput -1 "
+        f"--producer.config /etc/kafka/client.properties --producer-props acks=1 bootstrap.servers={address}"
+    )
+    process = subprocess.Popen(west.inventory.command(host, load), stdout=subprocess.DEVNULL)
+    until("the first records", lambda: copied(east, topic) > 0, 120, 0.1)
+    begun = time.monotonic()
+    until("all records", lambda: copied(east, topic) >= RECORDS, 300, 0.2)
+    taken = time.monotonic() - begun
+    assert process.wait(60) == 0
+    return RECORDS * RECORD / taken / 1e6
+
+
+def test_defaults_and_the_role(west: Cluster, east: Cluster, topic: str, record: Record) -> None:
+    """Each on a topic of its own, at no distance and 100 ms apart over a link of 10 MB/s."""
+    defaults: dict[str, Any] = {"tasks": 1, "config": dict.fromkeys(buffers({}), None)}
+    tuned = {"round_trip_ms": ROUND_TRIP, "bandwidth": f"{RATE // 1_000_000}MB"}
+    names = [f"{topic}-{number}" for number in range(4)]
+    for name in names:
+        west.lab.create_topic(name, partitions=4)
+    try:
+        found = {"defaults": rate(west, east, names[0], **defaults), "role": rate(west, east, names[1], **tuned)}
+        with apart(west, east):
+            found["defaults, far"] = rate(west, east, names[2], **defaults)
+            found["role, far"] = rate(west, east, names[3], **tuned)
+    finally:
+        for name in names:
+            west.lab.delete_topic(name)
+        run = east.play("mirror_maker")
+    assert run.code == 0, run.output[-4000:]
+    record("throughput", {name: round(value, 1) for name, value in found.items()})
+    assert found["role, far"] >= 0.8 * RATE / 1e6 and found["role, far"] > found["defaults, far"]
