@@ -58,7 +58,7 @@ def routed(bridges: list[tuple[str, str]]) -> Iterator[int]:
 
 
 def carry(descriptor: int, delay: float, rate: float, ended: Event) -> None:
-    """Carry packets until `ended`: each waits `delay` seconds, and for a link of `rate` bytes a second (0: no limit)."""
+    """Carry packets until `ended`: each waits `delay` seconds, and for a link of `rate` bytes a second, if not 0."""
     waiting, taken, free = list[tuple[float, int, bytes]](), 0, dict[bytes, float]()
     while not ended.is_set():
         pause = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 0.2

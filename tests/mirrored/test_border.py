@@ -29,9 +29,7 @@ def network(cluster: Cluster) -> str:
 
 def bridge(cluster: Cluster) -> str:
     """Return the interface of this machine through which hosts of one cluster reach the other."""
-    shown = subprocess.run(
-        ["ip", "-o", "route", "show", network(cluster)], capture_output=True, text=True, check=True
-    )
+    shown = subprocess.run(["ip", "-o", "route", "show", network(cluster)], capture_output=True, text=True, check=True)
     return shown.stdout.split()[2]
 
 
