@@ -66,8 +66,9 @@ def datacenters(campaign: Campaign) -> None:
 
 
 def mirrored(campaign: Campaign) -> None:
-    """The two clusters of lab_mirrored: both directions with kills, switches, the loss of one, data that must stay."""
-    _family(campaign, "lab_mirrored", "test_mirrored.py", "test_border.py", "test_throughput.py")
+    """The two clusters of lab_mirrored: both directions with kills, switches, losses, borders, standby jobs, speed."""
+    names = ("mirrored", "border", "standby_job", "throughput")
+    _family(campaign, "lab_mirrored", *(f"test_{name}.py" for name in names))
 
 
 def aggregated(campaign: Campaign) -> None:

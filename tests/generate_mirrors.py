@@ -30,6 +30,10 @@ ROWS = {
         "{acknowledged:.0f} acknowledged, {not copied:.0f} not copied before the source returned, "
         "{read again:.0f} read again ({stated:.0f} stated)",
     ),
+    "standby job": (
+        "a Spark job starts at the other cluster, where a group of the lost one was",
+        "{copied:.0f} copied, {read before:.0f} read before the loss, {read again:.0f} read again; none missing",
+    ),
     "throughput": (
         "1 KiB records copied by MirrorMaker's defaults and by the role's settings; then 100 ms apart over a link of "
         "10 MB/s",

@@ -132,6 +132,12 @@ def test_planned_switch_and_back(west: Cluster, east: Cluster, topic: str, tmp_p
     assert sink.read_again <= stated <= RATE
 
 
+def lost(cluster: Cluster) -> None:
+    """Kill all brokers of a cluster, and keep them down."""
+    kill = "kill -9 $(systemctl show -p MainPID --value kafka.service); systemctl stop kafka.service"
+    cluster.lab.on_all(cluster.inventory.hosts("kafka"), kill)
+
+
 def test_the_source_is_lost(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
     """All brokers of the source are killed at full rate; later it returns, and what was not copied is."""
     group, sink, rate = f"words-{topic}", Sink(), 500
@@ -142,20 +148,17 @@ def test_the_source_is_lost(west: Cluster, east: Cluster, topic: str, tmp_path: 
     until("the copy", lambda: f"west.{topic}" in east.topics(), 60)
     with Application(west.inventory.kafka_properties, group, [topic], sink), writer:
         until("the load", partial(acknowledged, writer, rate * 40), 120)
-        west.lab.on_all(
-            west.inventory.hosts("kafka"),
-            "kill -9 $(systemctl show -p MainPID --value kafka.service); systemctl stop kafka.service",
-        )
+        lost(west)
     time.sleep(INTERVAL)
-    lost = report(tmp_path / "w", topic, west, east)
+    copy = report(tmp_path / "w", topic, west, east)
     switched(east, west, group, "-e", "lost=true")
     arrived = {record.key for record in read_all(east.inventory.kafka_properties, f"west.{topic}")}
     with Application(east.inventory.kafka_properties, group, [f"west.{topic}"], sink) as reader:
         until("nothing more arrives", lambda: reader.silent() > SILENT, 120)
     record("lost", {
         "rate": rate,
-        "acknowledged": lost.acknowledged,
-        "not copied": len(lost.missing),
+        "acknowledged": copy.acknowledged,
+        "not copied": len(copy.missing),
         "read again": sink.read_again,
         "stated": 3 * INTERVAL * rate,
     })  # fmt: skip
