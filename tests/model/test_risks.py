@@ -276,7 +276,12 @@ def test_a_file_may_say_the_logins(tmp_path: Path) -> None:
 def test_the_scenario_of_molecule(tmp_path: Path) -> None:
     """More listeners, each with what it needs and no more."""
     folder = Path(__file__).parents[2] / "molecule" / "datacenter" / "inventory"
-    extra = {"vault": VAULT, "pki_store_password": "Eep6quiZohD0", "lab_directory": str(tmp_path)}
+    passwords = {**VAULT["passwords"], "mirror_reader": "aiGh7ohC4eiw", "mirror_maker": "Ohr2eenahz0k"}
+    extra = {
+        "vault": {**VAULT, "passwords": passwords},
+        "pki_store_password": "Eep6quiZohD0",
+        "lab_directory": str(tmp_path),
+    }
     (accepted,) = check(folder, {**extra, "archives": str(made_archives())})[1]
     assert accepted.startswith("MIRROR_ITSELF group mirror_maker/mirror_maker_flows[west].bootstrap")
     assert accepted.endswith("accepted by accept_risks")

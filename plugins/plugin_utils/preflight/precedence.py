@@ -143,7 +143,7 @@ def _dicts_read_by_key() -> dict[str, Mapping[str, Any]]:
     """
     plain = {name: value for name in project_variables() if isinstance(value := project_value(name), Mapping)}
     templates = " ".join(text for name in project_variables() for text in texts(project_value(name)))
-    return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]", templates)}
+    return {name: value for name, value in plain.items() if re.search(rf"\b{name}\.[a-z]\w*\b(?!\()", templates)}
 
 
 DEFAULTS_REPLACED = ProblemKind(
