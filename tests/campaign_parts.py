@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from campaign_run import SEEN, Campaign, prepared
+from campaign_run import SEEN, Campaign, PartError, prepared
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from operations.older import OLDER, PINNED
@@ -78,6 +78,8 @@ def aggregated(campaign: Campaign) -> None:
 
 def _family(campaign: Campaign, family: str, *tests: str) -> None:
     """Run tests of tests/mirrored on the clusters of a family, made as people make them."""
+    if there := sorted((ROOT / ".lab").glob(f"{family}_*")):
+        raise PartError(f"{there[0]} is a lab of yours: remove it first (make lab-down i={family})")
     record = ("--mirrored-record", f"{SEEN}/mirrors.json")
     try:
         campaign.run("make", "lab", f"i={family}")

@@ -64,7 +64,7 @@ options:
   returned:
     description:
       - Groups that have read copies of the target's own topics at the source, and return. Their offsets in these topics
-        are set forward to what they have read there. Without, they read that again.
+        are set forward to what they have read there. Without this option, they read these records again.
       - Name only groups that have consumed at the source. MirrorMaker also translates offsets of groups that have not.
     type: list
     elements: str
@@ -134,6 +134,8 @@ def main() -> None:
     options, flow = module.params, module.params["flow"]
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
+        if options["lost"] and options["returned"]:
+            raise Refused("returned: a lost source cannot be asked what groups have read there; leave one of them out")
         if options["lost"]:
             try:
                 since = None if options["since"] is None else milliseconds(options["since"])

@@ -19,8 +19,9 @@ short_description: Wait until a worker of MirrorMaker has started, and return th
 version_added: "1.0.0"
 description:
   - Reads in the journal of this host what C(mirror-maker.service) has logged since its start. Waits until the worker
-    has joined the other workers for each pair of clusters, until the connectors that it runs have started with the
-    values of O(properties), and until tasks have not moved between workers for O(settle) seconds. Changes nothing.
+    has joined the other workers for each pair of clusters, until the connectors that it runs have started, and until
+    tasks have not moved between workers for O(settle) seconds. Also waits for the values of O(properties), but does not
+    fail without them. Changes nothing.
   - MirrorMaker ignores properties that it does not know. RV(settings) shows what its parts really use.
 options:
   pairs: {type: list, elements: str, required: true, description: "Source and target of each flow, as C(west->east)."}
@@ -109,13 +110,12 @@ def logged(unit: str) -> tuple[bool, list[str]]:
     return found["ActiveState"] == "active", str(journal.stdout).splitlines()
 
 
-def problem(log: worker_log.WorkerLog, pairs: Sequence[str], wrong: Sequence[str]) -> str:
+def problem(log: worker_log.WorkerLog, pairs: Sequence[str]) -> str:
     """Return what a worker has not done yet; '' if it runs as it should."""
     if missing := worker_log.not_joined(log, pairs):
         return f"has not joined the other workers of {', '.join(missing)}"
-    if waiting := worker_log.not_started(log):
-        return f"has not started {', '.join(waiting)}"
-    return "ignores properties: " + "; ".join(wrong) + ";" if wrong else ""
+    waiting = worker_log.not_started(log)
+    return f"has not started {', '.join(waiting)}" if waiting else ""
 
 
 def values_of(blocks: Sequence[worker_log.Block], wanted: Sequence[effects.Wanted]) -> list[dict[str, Any]]:
@@ -149,11 +149,12 @@ def main() -> None:
         settings = values_of(worker_log.current(log), wanted)
         if log.tasks != tasks:
             moved, tasks = time.monotonic(), log.tasks
-        wrong = effects.wrong(wanted, settings, len(options["pairs"]) > 1)
-        what = problem(log, options["pairs"], wrong) if active else "does not run"
-        if not what and time.monotonic() >= moved + options["settle"]:
+        what = problem(log, options["pairs"]) if active else "does not run"
+        wrong = effects.wrong(wanted, settings, len(options["pairs"]) > 1) if log.begun else []
+        late, settled = time.monotonic() >= deadline, time.monotonic() >= moved + options["settle"]
+        if not what and settled and (late or not wrong):
             break
-        if time.monotonic() >= deadline:
+        if late:
             errors = [line for line in lines if line.startswith(("ERROR", "FATAL"))][-3:]
             why = "; its last errors: " + " / ".join(errors) if errors else ""
             if not lines:

@@ -68,8 +68,8 @@ class Application:
         """Stop reading; raise what went wrong in the thread, unless something else is on its way already."""
         self._stopping.set()
         self._thread.join(60)
-        if error is None and self._error is not None:
-            raise self._error
+        if error is None and (self._error or self._thread.is_alive()):
+            raise self._error or TimeoutError("the application has not ended")
 
     def silent(self) -> float:
         """Return for how many seconds no record was read, at most since the beginning."""

@@ -21,19 +21,25 @@ def test_sums_are_equal(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
     topic = f"streams-{secrets.token_hex(4)}"
     for each in (north, south):
         each.lab.create_topic(topic)
-    writers = [written(each, topic, tmp_path) for each in (north, south)]
-    with writers[0], writers[1]:
-        for writer in writers:
-            writer.join()
-    found = [copied(tmp_path / each.name, topic, each, total) for each in (north, south)]
+    try:
+        writers = [written(each, topic, tmp_path) for each in (north, south)]
+        with writers[0], writers[1]:
+            for writer in writers:
+                writer.join()
+        found = [copied(tmp_path / each.name, topic, each, total) for each in (north, south)]
+        assert [str(one) for one in found if not one.ok or one.read != RECORDS] == []
+        assert {name for name in total.topics() if topic in name} == {f"north.{topic}", f"south.{topic}"}
+    finally:
+        for each in (north, south):
+            each.lab.delete_topic(topic)
+        for each in (north, south, total):
+            each.inventory.close()
     record("aggregated", {
         "acknowledged": sum(one.acknowledged for one in found),
         "read": sum(one.read for one in found),
         "missing": sum(len(one.missing) for one in found),
         "double": sum(len(one.double) for one in found),
     })  # fmt: skip
-    assert [str(one) for one in found if not one.ok or one.read != RECORDS] == []
-    assert {name for name in total.topics() if topic in name} == {f"north.{topic}", f"south.{topic}"}
 
 
 def written(source: Cluster, topic: str, folder: Path) -> Writer:

@@ -170,6 +170,11 @@ def test_connectors_that_have_not_started() -> None:
     assert not_started(read(without("MirrorCheckpointConfig"))) == ["west->east MirrorCheckpointConnector"]
 
 
+def test_a_journal_that_was_rotated() -> None:
+    """A worker that has run for weeks logs when it joins again, but no longer what it uses."""
+    assert not_started(read(LOG[-3:])) == [] and read(LOG[-3:]).leaders != {}
+
+
 STALE = [
     "INFO [MirrorSourceConnector|task-1] TaskConfig MirrorSourceTaskConfig values:",
     "\ttasks.max = 9",

@@ -253,6 +253,14 @@ def test_a_compacted_topic(now: Mapping[Place, int], offset: int) -> None:
     assert switched(source, target)["billing", 0][0] == offset
 
 
+def test_a_compacted_topic_that_was_read_completely() -> None:
+    """Nothing is written and everything is copied, so its end is the group's position."""
+    source = Cluster({("orders", 0): [10, 20]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 2}))
+    target = Cluster({("west.orders", 0): [10, 20]}, billing=Group("billing", "EMPTY", (), {}))
+    target.compacted = True
+    assert switched(source, target)["billing", 0][:2] == (2, "end")
+
+
 def test_a_group_that_is_there_already_is_not_written() -> None:
     there = Group("billing", "EMPTY", (), {("west.orders", 0): 1})
     source = Cluster({("orders", 0): [7]}, billing=Group("billing", "EMPTY", (), {("orders", 0): 1}))

@@ -30,7 +30,7 @@ END, TIME, TRANSLATED, START = "end", "time", "translated", "start"
 RECENT = 200
 """Offsets in which the last record that a group has read is looked for; the others are markers of transactions."""
 SEARCHED = 5000
-"""Offsets after the first record that is late enough in which a record of exactly the same time is looked for."""
+"""Number of offsets, from the first record that is not earlier than a time, in which one of that time is searched."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _exact(
         early = {place for place, offset in group.offsets.items() if place in names and offset < ends.earliest[place]}
         early |= {place for place in names if flow["policy"] == "identity"}
         unordered = _unordered(target, {topic for topic, _ in names.values()})
-        early |= {place for place, copy in names.items() if copy[0] in unordered}
+        early |= {place for place, copy in names.items() if copy[0] in unordered and place in unread}
         times = {place: time for place, (_, time) in unread.items() if time >= 0}
         first = groups.offsets_at(source, times)
         at = _at(target, {names[place]: time for place, time in times.items()}, copies)
@@ -216,7 +216,8 @@ def _cannot_return(
     if returned and mirrors.CONFIGS.format(source=target) not in known.topics:
         return [f"returned: {source} has no flow from {target}, so no group has read copies there"]
     return [
-        f"returned: group {name} has no offset of a copy of {target} at {source}, or the flow's user cannot see it"
+        f"returned: group {name} has no offset of a copy of {target} at {source}, or the flow does not select it "
+        "(groups), or the flow's user cannot see it"
         for name in returned
         if name not in there or not _topics(there[name]) & own.keys()
     ]

@@ -18,7 +18,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Place
 
 FLOW: dict[str, Any] = {
     "source": {"type": "str", "required": True},
@@ -136,10 +136,10 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
         known = there.metadata()
         names = selected(known.topics, flow["topics"], flow["topics_exclude"])
         places = [(name, number) for name in names for number in range(len(known.topics[name]))]
-        limits = groups.ends(there, places, committed=True)
-        written = groups.ends(there, places).latest  # with records of open transactions, which other flows copy
-        begin = {place: max(done.get(place, -1) + 1, limits.earliest[place]) for place in places}
-        first = first_records(there, begin, limits.latest)
+        try:
+            limits, written, first = _waiting(there, places, done)
+        except records.DeletedError:  # the retention of the topic ended meanwhile
+            limits, written, first = _waiting(there, places, done)
     except (AdminError, ClientError) as error:
         silent = f"the source does not answer this host: {error}"
         return Progress(source, [], beat, silent, [silent])
@@ -155,6 +155,16 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
     returns = CONFIGS.format(source=flow["target"]) in known.topics
     found = [_of_topic(name, places, done, limits.latest, first) for name in names]
     return Progress(source, found, beat, "", problems, returns)
+
+
+def _waiting(
+    there: Admin, places: Sequence[Place], done: Mapping[Place, int]
+) -> tuple[Ends, Mapping[Place, int], dict[Place, tuple[int, int]]]:
+    """Return the ends of partitions, also with open transactions, and the first records that are not copied yet."""
+    limits = groups.ends(there, places, committed=True)
+    written = groups.ends(there, places).latest  # with records of open transactions, which other flows copy
+    begin = {place: max(done.get(place, -1) + 1, limits.earliest[place]) for place in places}
+    return limits, written, first_records(there, begin, limits.latest)
 
 
 def first_records(

@@ -39,6 +39,8 @@ class WorkerLog:
     """{pair, such as west->east: URL of the worker that leads}; `NOTUSED` without requests between workers."""
     tasks: dict[str, list[str]] = field(default_factory=dict)
     """{pair: tasks that this worker runs}, such as MirrorSourceConnector-0."""
+    begun: bool = False
+    """Whether the log has the start of the process: a journal that was rotated may lack it."""
     connectors: dict[str, list[str]] = field(default_factory=dict)
     """{pair: connectors that this worker runs}, such as MirrorSourceConnector."""
 
@@ -50,6 +52,8 @@ def read(lines: Iterable[str]) -> WorkerLog:
         if begin := VALUES.match(line):
             values = {}
             log.blocks.append(Block(begin["kind"], "", values, begin["part"] or ""))
+        elif " Kafka MirrorMaker initializing " in line or " Kafka MirrorMaker starting " in line:
+            log.begun = True
         elif (value := VALUE.match(line)) and log.blocks:
             values[value["name"]] = value["value"].strip()
         elif " Joined group at generation " in line and (joined := JOINED.search(line)):
@@ -87,8 +91,10 @@ def _items(text: str) -> list[str]:
 def not_started(log: WorkerLog) -> list[str]:
     """Return the connectors that this worker is to run and that have not logged their settings, as `pair connector`.
 
-    A connector logs them when it starts, before it asks any cluster.
+    A connector logs them when it starts, before it asks any cluster. Without the start of the log, none is returned.
     """
+    if not log.begun:
+        return []
     started = {
         (f"{one.values.get('source.cluster.alias')}->{one.values.get('target.cluster.alias')}", one.kind)
         for one in log.blocks

@@ -16,6 +16,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
+
+class DeletedError(AdminError):
+    """Records were deleted while they were read."""
+
+
 READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "unused", "check.crcs": True}
 # Else a reader whose records were deleted meanwhile would continue at the end, as if there were none.
 READ["auto.offset.reset"] = "error"
@@ -40,6 +45,7 @@ def read(
 
     `begin` and `until` are {(topic, partition): offset}: reading starts at `begin` and ends before `until`. No offset
     is committed, and no group is joined. Raises AdminError if a read fails, or if no record arrives for ASK seconds.
+    Raises DeletedError if records were deleted meanwhile.
     """
     from confluent_kafka import KafkaError, TopicPartition
 
@@ -57,6 +63,8 @@ def read(
                 if error and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
                     continue  # the library asks for the coordinator of a group, which is not used
                 deadline = time.monotonic() + ASK
+                if error and error.code() == KafkaError._AUTO_OFFSET_RESET:
+                    raise DeletedError("records were deleted while they were read: run this again")
                 if error and error.code() != KafkaError._PARTITION_EOF:
                     raise AdminError(error.str())
                 # The last record of a partition can be before `until`: markers of transactions are not records.
