@@ -20,11 +20,17 @@ LAYOUTS = (
     "lab_stretch3",
     "lab_mirrored/west",
     "lab_mirrored/east",
+    "lab_aggregated/north",
+    "lab_aggregated/south",
+    "lab_aggregated/sum",
     "stretch2",
     "stretch3",
     "lab_one_network",
 )
-CAMPAIGN = frozenset(("dc2", "lab_mirrored/east", "stretch2", "stretch3", "lab_stretch2_5", "limited_stretch2"))
+AGGREGATED = tuple(name for name in LAYOUTS if name.startswith("lab_aggregated/"))
+CAMPAIGN = frozenset(
+    ("dc2", "lab_mirrored/east", *AGGREGATED, "stretch2", "stretch3", "lab_stretch2_5", "limited_stretch2")
+)
 """Renderings that resemble others: their tests run in the campaign (tests/model checks these inventories always)."""
 Hosts = dict[str, Rendered]
 # What differs from the lab in the copy `varied`: on brokers, one ZooKeeper server, the producer. The third broker has
