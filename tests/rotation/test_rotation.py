@@ -60,12 +60,18 @@ def test_a_password_is_replaced_while_the_old_one_works(
 
     def rotate(step: str, declared: dict[str, str]) -> tuple[int, str]:
         vault = {"pki_passphrase": secrets["pki_passphrase"], "passwords": passwords, "new_passwords": {USER: new}}
-        others = [{"name": name, "password": password} for name, password in passwords.items() if name != USER]
+        others = "(lab_users + (mirror_users | default([]))) | rejectattr('name', 'eq', rotated.name)"
         settings = tmp_path / "settings.json"
         settings.touch(0o600)
         settings.write_text(
             json.dumps(
-                {"vault": vault, "kafka_users": [{"name": USER, **declared}, *others], "user": USER, "step": step}
+                {
+                    "vault": vault,
+                    "rotated": {"name": USER, **declared},
+                    "kafka_users": f"{{{{ [rotated] + ({others}) | list }}}}",
+                    "user": USER,
+                    "step": step,
+                }
             )
         )
         done = operator.play("rotate_password", "-e", f"@{settings}")
