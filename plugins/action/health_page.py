@@ -62,8 +62,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         hosts = {host: declared(model, host) for host in values}
         probes = {host: with_mode(answer["probe"], host, asked) for host, answer in probed if "probe" in answer}
         admin = next(iter(model.all_groups.get("admin", ())), "localhost")
-        if silent(admin, hosts.keys() - probes.keys(), answers):
-            unasked.append(f"the admin host {admin}, which queries the brokers, does not answer")
+        asking = str(self._task.args.get("admin_host") or admin)
+        if silent(asking, hosts.keys() - probes.keys(), answers):
+            unasked.append(f"the admin host {asking}, which queries the brokers, does not answer")
         if timer := first("timer", "probe"):
             hosts, probes = with_timer(hosts, probes, admin, timer["probe"]["units"])
         answers_of_all = (

@@ -48,12 +48,16 @@ options:
       served: {type: str, description: Of M(millrace.kafka.tls_served).}
       mirrors: {type: str, description: "Of M(millrace.kafka.kafka_mirrors), on one of the hosts."}
       timer:
-        description: Of M(millrace.kafka.host_probe) on the admin host, for its timer and the timer's service.
+        description: >-
+          Of M(millrace.kafka.host_probe) on the first host of the group admin, for its timer and the timer's service.
         type: str
   certificate_days:
     description: A certificate that expires in fewer days is a problem.
     type: int
     default: 14
+  admin_host:
+    description: Host that ran the other modules. The default is the first of the group admin, or else the control node.
+    type: str
 attributes:
   check_mode: {description: The same as without check mode., support: full}
   diff_mode: {description: Returns no diff., support: none}
