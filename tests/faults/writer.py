@@ -3,16 +3,15 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Event, Thread
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from .background import Background
 from .ledger import CLIENT, payload, text_of
 
 
-class Writer:
+class Writer(Background):
     """Sends records from a thread of its own and keeps the ledger of them in files below `directory`.
 
     Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds. It
@@ -59,44 +58,23 @@ class Writer:
         self._files: dict[str, TextIO] = {
             kind: (directory / f"{self.prefix}.{kind}").open("a") for kind in ("intents", "acks", "unknown")
         }
-        self._stopping = Event()
-        self._error: BaseException | None = None
-        self._thread = Thread(target=self._guarded, name=self.prefix, daemon=True)
+        super().__init__(f"writer {self.prefix}")
 
-    def __enter__(self) -> Self:
-        """Start sending."""
-        self._thread.start()
-        return self
+    def longest(self) -> float:
+        """Return the seconds until `limit` records were sent, and every one of them is answered."""
+        return self.limit / self.rate + 2 * self._delivery_timeout
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop sending; raise what went wrong in the thread, unless something else is on its way already."""
-        self._stopping.set()
-        self.join()
-        if error is None and self._error is not None:
-            raise self._error
+    def close(self) -> None:
+        """Close the files of the ledger."""
+        for file in self._files.values():
+            file.close()
 
-    def join(self) -> None:
-        """Wait until `limit` records were sent (or the writer is stopped) and every one of them is answered."""
-        self._thread.join(self.limit / self.rate + 2 * self._delivery_timeout)
-        if self._thread.is_alive():
-            raise TimeoutError(f"writer {self.prefix} has not ended")
-
-    def _guarded(self) -> None:
-        try:
-            self._send_all()
-        except BaseException as error:
-            self._error = error
-        finally:
-            for file in self._files.values():
-                file.close()
-
-    def _send_all(self) -> None:
+    def work(self) -> None:
+        """Send until the limit, or until stopped, and wait for all answers."""
         start = time.monotonic()
         for number in range(self.limit):
             pause = start + number / self.rate - time.monotonic()
-            if self._stopping.wait(pause) if pause > 0 else self._stopping.is_set():
+            if self.stopping.wait(pause) if pause > 0 else self.stopping.is_set():
                 break
             key = f"{self.prefix}-{number}"
             self._note("intents", key, self.topic)

@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from threading import Event, Thread
-from types import TracebackType
-from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
+from faults.background import Background
 from faults.ledger import CLIENT, Record, text_of
 
 COMMIT = 1.0
@@ -41,8 +39,8 @@ class Sink:
         return sum(times > 1 for times in self.times.values())
 
 
-class Application:
-    """Reads topics as a member of a group and commits once a second, from a thread of its own, until it is left."""
+class Application(Background):
+    """Reads topics as a member of a group and commits once a second, from the beginning of a block to its end."""
 
     def __init__(self, properties: Mapping[str, str], group: str, topics: Sequence[str], sink: Sink) -> None:
         """Connect; nothing is read before the block begins."""
@@ -53,23 +51,7 @@ class Application:
         self.arrived = dict[tuple[str, int], list[float]]()
         """When records of each partition were read (monotonic seconds)."""
         self._began = time.monotonic()
-        self._error: BaseException | None = None
-        self._stopping = Event()
-        self._thread = Thread(target=self._guarded, name=group, daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin to read."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop reading; raise what went wrong in the thread, unless something else is on its way already."""
-        self._stopping.set()
-        self._thread.join(60)
-        if error is None and (self._error or self._thread.is_alive()):
-            raise self._error or TimeoutError("the application has not ended")
+        super().__init__(f"application {group}")
 
     def silent(self) -> float:
         """Return for how many seconds no record was read, at most since the beginning."""
@@ -83,18 +65,15 @@ class Application:
             gaps.append(max(later - earlier for earlier, later in pairwise(inside)))
         return max(gaps)
 
-    def _guarded(self) -> None:
-        try:
-            self.consumer.subscribe(self.topics)
-            self._read()
-        except BaseException as error:
-            self._error = error
-        finally:
-            self.consumer.close()
+    def close(self) -> None:
+        """Leave the group."""
+        self.consumer.close()
 
-    def _read(self) -> None:
+    def work(self) -> None:
+        """Read and commit until stopped."""
+        self.consumer.subscribe(self.topics)
         committed = time.monotonic()
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             for message in self.consumer.consume(500, 0.2):
                 if message.error():
                     continue  # a topic that is not there yet, or the end of a partition
