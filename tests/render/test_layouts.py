@@ -26,6 +26,13 @@ class Expected:
     least: str
 
 
+def alone(name: str, client: int, replication: int) -> Expected:
+    """Return what one cluster of a family is: three servers and three brokers in three racks."""
+    racks = {f"{name}-kafka{number}": f"{name}-{rack}" for number, rack in LAB_RACKS.items()}
+    servers = (f"{name}-zk1", f"{name}-zk2", f"{name}-zk3")
+    return Expected(f"198.18.{client}", f"198.18.{replication}", servers, racks, {}, "3", "2")
+
+
 LAB_RACKS = {1: "a", 2: "b", 3: "c"}
 EXPECTED = {
     "lab_stretch2": Expected(
@@ -62,51 +69,11 @@ EXPECTED = {
         "3",
         "2",
     ),
-    "lab_mirrored/west": Expected(
-        "198.18.57",
-        "198.18.58",
-        ("west-zk1", "west-zk2", "west-zk3"),
-        {"west-kafka1": "west-a", "west-kafka2": "west-b", "west-kafka3": "west-c"},
-        {},
-        "3",
-        "2",
-    ),
-    "lab_mirrored/east": Expected(
-        "198.18.59",
-        "198.18.60",
-        ("east-zk1", "east-zk2", "east-zk3"),
-        {"east-kafka1": "east-a", "east-kafka2": "east-b", "east-kafka3": "east-c"},
-        {},
-        "3",
-        "2",
-    ),
-    "lab_aggregated/north": Expected(
-        "198.18.65",
-        "198.18.66",
-        ("north-zk1", "north-zk2", "north-zk3"),
-        {"north-kafka1": "north-a", "north-kafka2": "north-b", "north-kafka3": "north-c"},
-        {},
-        "3",
-        "2",
-    ),
-    "lab_aggregated/south": Expected(
-        "198.18.67",
-        "198.18.68",
-        ("south-zk1", "south-zk2", "south-zk3"),
-        {"south-kafka1": "south-a", "south-kafka2": "south-b", "south-kafka3": "south-c"},
-        {},
-        "3",
-        "2",
-    ),
-    "lab_aggregated/sum": Expected(
-        "198.18.69",
-        "198.18.70",
-        ("sum-zk1", "sum-zk2", "sum-zk3"),
-        {"sum-kafka1": "sum-a", "sum-kafka2": "sum-b", "sum-kafka3": "sum-c"},
-        {},
-        "3",
-        "2",
-    ),
+    "lab_mirrored/west": alone("west", 57, 58),
+    "lab_mirrored/east": alone("east", 59, 60),
+    "lab_aggregated/north": alone("north", 65, 66),
+    "lab_aggregated/south": alone("south", 67, 68),
+    "lab_aggregated/sum": alone("sum", 69, 70),
     "lab_one_network": Expected(
         "198.18.7",
         "198.18.7",
