@@ -1,12 +1,16 @@
 """The clusters of a family that runs: lab_mirrored, which copy from each other, or lab_aggregated."""
 
+import ipaddress
 import json
 import secrets
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from confluent_kafka import KafkaException
 from faults.inventory import ROOT, Inventory, load
 from faults.lab import Lab
@@ -35,6 +39,34 @@ class Cluster:
     def workers(self) -> list[str]:
         """The hosts of the workers that copy to this cluster."""
         return list(self.inventory.hosts("mirror_maker"))
+
+    @property
+    def flow(self) -> dict[str, Any]:
+        """The flow to this cluster, as the inventory declares it."""
+        file = self.inventory.directory / "group_vars" / "mirror_maker.yml"
+        (found,) = yaml.safe_load(file.read_text())["mirror_maker_flows"]
+        return dict(found)
+
+    @property
+    def network(self) -> str:
+        """The subnet of the client network."""
+        address = self.inventory.client_address(self.inventory.hosts("kafka")[0])
+        return str(ipaddress.ip_network(f"{address}/24", strict=False))
+
+    @property
+    def bridge(self) -> str:
+        """The interface of this machine through which hosts of this cluster reach the other."""
+        command = ["ip", "-o", "route", "show", self.network]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[2]
+
+    def producing(self, topic: str, number: int, size: int, acks: str) -> tuple[str, str]:
+        """Return a host, and the command that writes so many records there, so that they pass no link."""
+        host = self.inventory.hosts("kafka")[0]
+        address = f"{self.inventory.replication_address(host)}:{self.inventory.port('REPLICATION')}"
+        return host, (
+            f"kafka-producer-perf-test.sh --topic {topic} --num-records {number} --record-size {size} --throughput -1 "
+            f"--producer.config /etc/kafka/client.properties --producer-props acks={acks} bootstrap.servers={address}"
+        )
 
     def topics(self) -> set[str]:
         """Return the names of all topics."""

@@ -51,6 +51,7 @@ def output(east: Cluster) -> Iterator[str]:
     assert run.code == 0, run.output[-4000:]
 
 
+@pytest.mark.timed
 def test_a_job_continues_at_the_other_side(
     west: Cluster, east: Cluster, topic: str, output: str, tmp_path: Path, record: Record
 ) -> None:

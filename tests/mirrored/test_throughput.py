@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from confluent_kafka import Consumer, TopicPartition
 from faults.inventory import ROOT
 from faults.lab import until
@@ -19,7 +18,6 @@ from faults.lab import until
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import buffers
 
 from .conftest import Cluster, Record
-from .test_border import bridge, network
 
 pytestmark = pytest.mark.campaign
 RECORDS, RECORD = 80_000, 1024
@@ -30,7 +28,7 @@ ROUND_TRIP, RATE = 100, 10_000_000
 @contextmanager
 def apart(west: Cluster, east: Cluster) -> Iterator[None]:
     """Put the clusters ROUND_TRIP apart."""
-    pairs = [f"{bridge(each)}={network(each)}" for each in (west, east)]
+    pairs = [f"{each.bridge}={each.network}" for each in (west, east)]
     link = [sys.executable, str(Path(__file__).parent / "link.py"), *pairs]
     options = ["--round-trip", str(ROUND_TRIP), "--rate", str(RATE)]
     path = {"PYTHONPATH": str(ROOT / "lab")}
@@ -45,9 +43,9 @@ def apart(west: Cluster, east: Cluster) -> Iterator[None]:
 
 def play(east: Cluster, topic: str, **flow: Any) -> None:
     """Have the flow copy one topic, with other settings."""
-    file = Path(east.inventory.directory) / "group_vars" / "mirror_maker.yml"
-    (declared,) = yaml.safe_load(file.read_text())["mirror_maker_flows"]
-    run = east.play("mirror_maker", "-e", json.dumps({"mirror_maker_flows": [{**declared, "topics": [topic], **flow}]}))
+    run = east.play(
+        "mirror_maker", "-e", json.dumps({"mirror_maker_flows": [{**east.flow, "topics": [topic], **flow}]})
+    )
     assert run.code == 0, run.output[-4000:]
 
 
@@ -55,16 +53,11 @@ def rate(west: Cluster, east: Cluster, topic: str, **flow: Any) -> float:
     """Return the MB a second of records that are copied, from the first to the last; they are written meanwhile."""
     play(east, topic, **flow)
     until("the copy", lambda: f"west.{topic}" in east.topics(), 60)
-    host = west.inventory.hosts("kafka")[0]
-    address = f"{west.inventory.replication_address(host)}:{west.inventory.port('REPLICATION')}"
-    load = (
-        f"kafka-producer-perf-test.sh --topic {topic} --num-records {RECORDS} --record-size {RECORD} --throughput -1 "
-        f"--producer.config /etc/kafka/client.properties --producer-props acks=1 bootstrap.servers={address}"
-    )
+    load = west.inventory.command(*west.producing(topic, RECORDS, RECORD, "1"))
     reader = Consumer({**east.inventory.kafka_properties, "group.id": "unused", "enable.auto.commit": False})
     name = f"west.{topic}"
     reader.assign([TopicPartition(name, number, 0) for number in east.lab.partitions(name)])
-    with subprocess.Popen(west.inventory.command(host, load), stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(load, stdout=subprocess.DEVNULL) as process:
         try:
             first = len(reader.consume(1, 120))
             assert first == 1, "no record was copied"
