@@ -45,8 +45,11 @@ def topic(inventory: Inventory, lab: Lab) -> Iterator[str]:
 
 
 def publish(inventory: Inventory, topic: str, begin: int, end: int) -> None:
-    """Write the numbers from `begin` to before `end`, one record each, in an hour from ten days ago on."""
-    producer, first = Producer({**inventory.admin_properties, "acks": "all"}), int(time.time() - 864_000) * 1000
+    """Write the numbers from `begin` to before `end`, one record each, a second apart, beginning an hour ago.
+
+    Older records than retention allows would be gone after the brokers' next check, which is every five minutes.
+    """
+    producer, first = Producer({**inventory.admin_properties, "acks": "all"}), int(time.time() - 3600) * 1000
     for number in range(begin, end):
         producer.produce(topic, str(number), str(number), number % PARTITIONS, timestamp=first + number * 1000)
     assert producer.flush(60) == 0
