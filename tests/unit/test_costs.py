@@ -40,9 +40,9 @@ def test_a_slow_machine_does_not_fail_a_layer() -> None:
 def test_the_pace_of_a_layer_is_that_of_its_own_time(tmp_path: Path) -> None:
     file = tmp_path / "pace"
     assert costs.pace_between(file, 0, 100) == 1.0
-    file.write_text("10 1.0\n20 2.0\n30 4.0\n40 2.0\n")
+    file.write_text("10 1.0\n20 2.0\n25 2.0\n30 5.0\n40 2.0\n")
     assert costs.pace_between(file, 15, 35) == 3.0
-    assert costs.pace_between(file, 50, 60) == 2.0, "all of the run, where nothing was measured in that time"
+    assert costs.pace_between(file, 50, 60) == 2.4, "all of the run, where nothing was measured in that time"
 
 
 def test_each_test_has_the_cpu_seconds_of_itself_and_its_commands(tmp_path: Path) -> None:
