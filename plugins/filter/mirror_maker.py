@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import (
     GROUPS_LEFT_OUT,
     INTERNAL,
     Worker,
+    identity_refusals,
     librdkafka_client,
     properties,
     topics_of,
@@ -85,6 +86,17 @@ def mirror_maker_switch_flow(
     }
 
 
+def mirror_maker_identity_refusals(
+    asked: Sequence[Mapping[str, Any]], flows: Sequence[Mapping[str, Any]], cluster: str
+) -> list[str]:
+    """Return an error text for each reason why flows that keep the names of topics may not start.
+
+    `asked` are the results of the module kafka_mirrors, `flows` the entries of mirror_maker_flows with policy identity,
+    `cluster` is the alias of the target.
+    """
+    return identity_refusals(asked, flows, cluster)
+
+
 def mirror_switch_lines(positions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the positions of the module kafka_mirror_switch as lines of a table."""
     rows = [
@@ -109,6 +121,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return {name of a filter: its function}."""
         return {
+            "mirror_maker_identity_refusals": mirror_maker_identity_refusals,
             "mirror_maker_ineffective": mirror_maker_ineffective,
             "mirror_maker_compared": mirror_maker_compared,
             "mirror_maker_properties": mirror_maker_properties,

@@ -187,3 +187,42 @@ def buffers(flow: Flow) -> Properties:
         "producer.override.linger.ms": 20,
         "producer.override.buffer.memory": 64 * 2**20,
     }
+
+
+def identity_refusals(
+    asked: Sequence[Mapping[str, Any]], flows: Sequence[Mapping[str, Any]], cluster: str
+) -> list[str]:
+    """Return an error text for each reason why flows that keep the names of topics may not start.
+
+    `asked` are the flows as the module kafka_mirrors returns them, `flows` those of mirror_maker_flows with policy
+    identity, `cluster` is the alias of the target. In both directions, each record would be copied in a circle,
+    thousands of times a second. From two sources, the records of two topics would be mixed.
+    """
+    sure = {str(flow["source"]) for flow in flows if flow.get("one_way")}
+    problems = []
+    for flow in asked:
+        source = flow["source"]
+        if source in sure:
+            continue
+        if flow["returns"]:
+            problems.append(
+                f"{source} copies from {cluster}, too: each record would be copied in a circle, if the flow there "
+                "keeps names, too. If it does not, set one_way of the flow here to true. If it was removed, delete its "
+                f"topic mm2-configs.{cluster}.internal there"
+            )
+        if flow["silent"]:
+            problems.append(
+                f"{source} cannot be asked whether it copies from {cluster}, too: {flow['silent']}. Correct that, or "
+                "set one_way of the flow to true if it does not"
+            )
+    sources: dict[str, list[str]] = {}
+    for flow in asked:
+        for topic in flow["topics"]:
+            sources.setdefault(topic["topic"], []).append(str(flow["source"]))
+    problems += [
+        f"{topic} is a topic of {' and '.join(of)}, whose records would be mixed. Exclude it from all flows but one "
+        "(topics_exclude), or use policy default"
+        for topic, of in sorted(sources.items())
+        if len(of) > 1
+    ]
+    return problems

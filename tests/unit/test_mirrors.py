@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import (
     Worker,
     buffers,
+    identity_refusals,
     properties,
     selected,
     topics_of,
@@ -96,3 +97,29 @@ def test_without_a_border_patterns_stay() -> None:
 )
 def test_a_fetch_fills_the_link_for_a_round_trip(distance: dict[str, Any], fetch: int) -> None:
     assert buffers({**FLOW, **distance})["source.consumer.max.partition.fetch.bytes"] == fetch
+
+
+def asked(source: str, *topics: str, returns: bool = False, silent: str = "") -> dict[str, Any]:
+    """A flow, as the module kafka_mirrors returns it."""
+    return {"source": source, "topics": [{"topic": name} for name in topics], "returns": returns, "silent": silent}
+
+
+def test_flows_that_keep_names() -> None:
+    """Nothing is copied in a circle, and records of two sources are not mixed."""
+    flows = [{"source": "west"}, {"source": "north"}]
+    assert not identity_refusals([asked("west", "orders"), asked("north", "bills")], flows, "east")
+    (mixed,) = identity_refusals([asked("west", "orders", "bills"), asked("north", "bills")], flows, "east")
+    assert "bills is a topic of west and north" in mixed and "topics_exclude" in mixed
+    circle, silent = identity_refusals(
+        [asked("west", "orders", returns=True), asked("north", silent="timed out")], flows, "east"
+    )
+    assert "west copies from east, too" in circle and "mm2-configs.east.internal" in circle
+    assert "north cannot be asked" in silent and "timed out" in silent
+
+
+def test_a_flow_that_is_said_to_have_one_direction() -> None:
+    """Only the operator knows that a flow of the source keeps no names; what is mixed is seen anyway."""
+    flows = [{"source": "west", "one_way": True}, {"source": "north", "one_way": True}]
+    answers = [asked("west", "orders", returns=True), asked("north", "orders", silent="timed out")]
+    (mixed,) = identity_refusals(answers, flows, "east")
+    assert "orders is a topic of west and north" in mixed
