@@ -136,6 +136,8 @@ def main() -> None:
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         if options["lost"] and options["returned"]:
             raise Refused("returned: a lost source cannot be asked what groups have read there; leave one of them out")
+        if options["since"] is not None and not options["lost"]:
+            raise Refused("since: only for a lost source, because one that answers shows each position; leave it out")
         if options["lost"]:
             try:
                 since = None if options["since"] is None else milliseconds(options["since"])
