@@ -12,10 +12,11 @@ import pytest
 from unit.test_run_sh import ROOT, Checkout
 
 BUSY = "another run of tests is there, so this one did nothing: "
-# A pytest that runs until Ctrl-C, and then removes its labs.
+# A pytest that runs until Ctrl-C, and then removes its labs. From its note on, another run's tools change nothing in it.
 WAITS = """case "$name $*" in "pytest tests/render")
   sleep 300 >/dev/null 2>&1 4>&- &   # without the lock's file: a command that ends is no holder for a moment
-  trap 'kill $!; echo "$name $* removed its lab" >>"$NOTES"; exit 2' INT; wait ;;
+  trap 'kill $!; echo "$name $* removed its lab" >>"$NOTES"; exit 2' INT
+  echo "$name $* waits" >>"$NOTES"; wait ;;
 esac
 """
 SINCE = r"since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d"
@@ -34,7 +35,7 @@ def there(checkout: Checkout) -> dict[str, bytes]:
 
 def test_a_second_run_names_the_first_and_touches_nothing(checkout: Checkout) -> None:
     first = checkout.begin("render", does=WAITS)
-    checkout.until_called("pytest tests/render")
+    checkout.until_called("pytest tests/render waits")
     called, before = checkout.called(), there(checkout)
     code, output = checkout.run("unit", "lint")
     who = rf"tests/run\.sh render, pid {first.pid}, {SINCE} in {checkout.folder}"
@@ -48,7 +49,7 @@ def test_a_second_run_names_the_first_and_touches_nothing(checkout: Checkout) ->
 
 def test_a_part_of_the_campaign_has_its_lock(checkout: Checkout) -> None:
     first = checkout.begin("render", does=WAITS)
-    checkout.until_called("pytest tests/render")
+    checkout.until_called("pytest tests/render waits")
     held = f"exec 9<>{checkout.folder}/.build/tests.lock; export MILLRACE_TESTS_LOCK=9; "
     code, output = checkout.run("lint", before=held)
     assert code == 0, output
@@ -60,7 +61,7 @@ def test_a_part_of_the_campaign_has_its_lock(checkout: Checkout) -> None:
 
 def test_a_process_that_reads_the_file_is_not_named_as_a_holder(checkout: Checkout) -> None:
     first = checkout.begin("render", does=WAITS)
-    checkout.until_called("pytest tests/render")
+    checkout.until_called("pytest tests/render waits")
     with (checkout.folder / ".build" / "tests.lock").open() as file:
         reader = subprocess.Popen(["sleep", "60"], stdin=file)
     try:
@@ -78,7 +79,7 @@ def test_a_process_that_reads_the_file_is_not_named_as_a_holder(checkout: Checko
 
 def test_of_a_killed_run_what_goes_on_has_the_lock_until_it_ends(checkout: Checkout) -> None:
     killed = checkout.begin("render", does=WAITS)
-    checkout.until_called("pytest tests/render")
+    checkout.until_called("pytest tests/render waits")
     killed.send_signal(signal.SIGKILL)
     killed.wait(60)
     code, output = checkout.run("lint")
