@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import (
     GROUPS_LEFT_OUT,
     INTERNAL,
+    SYNC_INTERVAL,
     Worker,
     identity_refusals,
     librdkafka_client,
@@ -26,8 +27,8 @@ def mirror_maker_properties(
 ) -> dict[str, Any]:
     """Return {"properties": of mirror-maker.properties, "secrets": of the file to which these refer}.
 
-    `flows` are entries of mirror_maker_flows. `worker` is {cluster, client, truststore, secrets, exactly_once}, as in
-    the class Worker. `settings` are properties of Kafka Connect's workers, by name.
+    `flows` are entries of mirror_maker_flows. `worker` is {cluster, client, truststore, secrets, exactly_once, ...}, as
+    in the class Worker. `settings` are properties of Kafka Connect's workers, by name.
     """
     return properties(flows, Worker(settings=settings, **worker))
 
@@ -63,6 +64,7 @@ def mirror_maker_status_flows(
             "topics": topics_of(flow, residency),
             "topics_exclude": [*INTERNAL, *(flow.get("topics_exclude") or ())],
             "policy": flow.get("policy") or "default",
+            "interval": int(flow.get("sync_interval") or SYNC_INTERVAL),
         }
         for flow in flows
     ]

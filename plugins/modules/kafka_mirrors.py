@@ -46,6 +46,7 @@ options:
         type: str
         choices: [default, identity]
         default: default
+      interval: {description: Seconds between two heartbeats of the workers., type: int, default: 5}
 attributes:
   check_mode: {description: The module only reads., support: full}
   diff_mode: {description: Returns no diff., support: none}
@@ -101,7 +102,13 @@ flows:
       type: list
       elements: str
       sample: []
-    returns: {description: Whether the source copies from the target, too., type: bool, sample: false}
+    copies_from:
+      description: Aliases of the clusters from which the source itself copies, or copied until its flow was removed.
+      type: list
+      elements: str
+      sample: [east]
+    itself: {description: Whether source and target are the same cluster., type: bool, sample: false}
+    interval: {description: As given., type: int, sample: 5}
 cluster_id: {description: Id of the target., type: str, returned: success, sample: "abc"}
 """
 

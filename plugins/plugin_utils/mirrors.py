@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import mirrors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.client_login import scram_login
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import REFERENCE
 
 Flow = Mapping[str, Any]
 Properties = dict[str, Any]
@@ -55,13 +56,16 @@ class Worker:
     exactly_once: bool = True
     residency: Sequence[str] = ()
     """Labels of the data that the cluster may hold; empty if it has no border."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """mirror_maker_config: properties that override the others."""
 
 
 def properties(flows: Sequence[Flow], worker: Worker) -> dict[str, Properties]:
     """Return {"properties": of mirror-maker.properties, "secrets": those of the secrets file}.
 
     `flows` are entries of mirror_maker_flows. The value of a secret in `properties` refers to the secrets file, because
-    MirrorMaker stores its properties in a topic.
+    MirrorMaker stores properties of a cluster or a flow in a topic. It keeps those of no cluster, for example for its
+    REST server, to itself, and does not resolve references in them.
     """
     found: Properties = {"clusters": ",".join([worker.cluster, *(str(flow["source"]) for flow in flows)])}
     for alias, client in [(worker.cluster, worker.client), *((str(flow["source"]), _client(flow)) for flow in flows)]:
@@ -73,7 +77,14 @@ def properties(flows: Sequence[Flow], worker: Worker) -> dict[str, Properties]:
         found |= {f"{pair}.{name}": value for name, value in _of_flow(flow, worker)}
         back = f"{worker.cluster}->{flow['source']}"
         found |= {f"{back}.enabled": False, f"{back}.emit.heartbeats.enabled": False}
-    secrets = {key: value for key, value in found.items() if SECRET.search(key) and value is not None}
+    found |= worker.config
+    aliases = (worker.cluster, *(str(flow["source"]) for flow in flows))
+    prefixes = tuple(f"{alias}{end}" for alias in aliases for end in (".", "->"))
+    secrets = {
+        key: value
+        for key, value in found.items()
+        if SECRET.search(key) and key.startswith(prefixes) and value is not None and not REFERENCE.fullmatch(str(value))
+    }
     hidden = {key: f"${{secrets:{worker.secrets}:{key}}}" for key in secrets}
     return {"properties": {**found, **hidden}, "secrets": secrets}
 
@@ -202,13 +213,15 @@ def identity_refusals(
     problems = []
     for flow in asked:
         source = flow["source"]
+        problems += [f"{source}: {problem}" for problem in flow["problems"] if flow["itself"]]
         if source in sure:
             continue
-        if flow["returns"]:
+        for alias in flow["copies_from"]:
+            which = f"{cluster}, too" if alias == cluster else f"{alias}, which may be another name of {cluster}"
             problems.append(
-                f"{source} copies from {cluster}, too: each record would be copied in a circle, if the flow there "
-                "keeps names, too. If it does not, set one_way of the flow here to true. If it was removed, delete its "
-                f"topic mm2-configs.{cluster}.internal there"
+                f"{source} copies from {which}: each record would be copied in a circle, if the flow there keeps names "
+                "too. If it does not, set one_way of the flow here to true. If it was removed, delete its topic "
+                f"mm2-configs.{alias}.internal there"
             )
         if flow["silent"]:
             problems.append(

@@ -32,19 +32,21 @@ WITHIN = re.compile(
 PRINTS = re.compile(r"\s*(/\S*/)?(echo|printf)\b")
 # A JAAS text without options, as a listener has: its users are elsewhere.
 BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
+# A configuration provider of Kafka reads the value on the host, for example from a file.
+REFERENCE = re.compile(r"\$\{[\w.-]+:[^${}]+\}")
 
 
 def is_secret(path: str, text: str) -> bool:
     """Tell whether `text` at the place `path` of the inventory is a secret, such as a password.
 
     The name at the end of `path` decides, for example in `kafka_config[ssl.key.password]`. Every text inside `vault` is
-    secret, and so is a JAAS text with options. For commands and connection strings of PostgreSQL the text itself
-    decides.
+    secret, and so is a JAAS text with options; a reference to a configuration provider is not. For commands and
+    connection strings of PostgreSQL the text itself decides.
     """
     if path.partition("[")[0] == "vault":
         return True
     name = path.rpartition("[")[2].rstrip("]")
-    if name in NAMED or (name == "credential" and switch(text) is not None):
+    if name in NAMED or (name == "credential" and switch(text) is not None) or REFERENCE.fullmatch(text):
         return False
     if WORDS.search(name):
         return bool(WITHIN.search(text) or (name.endswith("passphrase_command") and PRINTS.match(text)))

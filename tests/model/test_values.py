@@ -12,6 +12,7 @@ import pytest
 
 from model.batches import Batches, Row, batched, judge, variables
 from model.mistakes.base import LAB, VAULT, spoil
+from model.mistakes.mirrors import GROUP, flow, workers
 from model.said import check
 
 KAFKA, SERVICE = "group kafka", "kafka_unit_overrides[Service]"
@@ -192,6 +193,22 @@ def test_refused(batches: Batches, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_refused_of_a_database(batches: Batches, tmp_path: Path) -> None:
     judge(batches, partial(refused, inventory="lab_orders"), tmp_path)
+
+
+def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
+    """Entries of a list have limits, too, here each number of two flows."""
+    west = flow(sync_interval=0, tasks=0, round_trip_ms=-0.5, max_read_again="0")
+    wrong = workers(west, flow(source="north", round_trip_ms="inf"))
+    problems, lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=GROUP, variables=wrong)))
+    found = sorted(line.split(":")[0] for problem, line in zip(problems, lines, strict=True) if not problem.warning)
+    flows = "NUMBER_RANGE group mirror_maker/mirror_maker_flows"
+    assert found == [
+        f"{flows}[north].round_trip_ms = inf",
+        f"{flows}[west].max_read_again = 0",
+        f"{flows}[west].round_trip_ms = -0.5",
+        f"{flows}[west].sync_interval = 0",
+        f"{flows}[west].tasks = 0",
+    ]
 
 
 @pytest.mark.parametrize(

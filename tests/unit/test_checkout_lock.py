@@ -12,7 +12,7 @@ import pytest
 from unit.test_run_sh import ROOT, Checkout
 
 BUSY = "another run of tests is there, so this one did nothing: "
-# A pytest that runs until Ctrl-C, and then removes its labs. From its note on, another run's tools change nothing in it.
+# A pytest that runs until Ctrl-C, and then removes its labs. From its note on, it knows all orders.
 WAITS = """case "$name $*" in "pytest tests/render")
   sleep 300 >/dev/null 2>&1 4>&- &   # without the lock's file: a command that ends is no holder for a moment
   trap 'kill $!; echo "$name $* removed its lab" >>"$NOTES"; exit 2' INT

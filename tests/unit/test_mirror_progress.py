@@ -26,21 +26,22 @@ FLOW = {
     "topics": ["orders"],
     "topics_exclude": [],
     "policy": "default",
+    "interval": 5,
 }
 OFFSETS = "mm2-offsets.west.internal"
 NOW = 1_795_900_000.0
 NOBODY: Any = None
 
 
-def metadata(**partitions: int) -> Metadata:
-    """Return the metadata of a cluster: topics with a number of partitions."""
+def metadata(cluster: str = "source", /, **partitions: int) -> Metadata:
+    """Return the metadata of the cluster with the id `cluster`: topics with a number of partitions."""
     found = [Partition(name, one, 1, (1,), (1,)) for name, number in partitions.items() for one in range(number)]
-    return Metadata("id", 1, {1: ("198.51.100.1", 9093)}, found)
+    return Metadata(cluster, 1, {1: ("198.51.100.1", 9093)}, found)
 
 
 def here() -> Metadata:
     """Return the metadata of a target with copies of three partitions."""
-    return metadata(**{OFFSETS: 1, "west.orders": 3})
+    return metadata("target", **{OFFSETS: 1, "west.orders": 3})
 
 
 def position(topic: str, number: int, offset: int | None, cluster: str = "west") -> Any:
@@ -151,7 +152,18 @@ def test_a_source_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_source_that_copies_back(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, [], {})
     there = metadata(**{"orders": 1, "mm2-configs.east.internal": 1})
-    assert mirrors.progress(NOBODY, metadata(), FLOW, lambda _: Source(there)).returns
+    assert mirrors.progress(NOBODY, here(), FLOW, lambda _: Source(there)).copies_from == ["east"]
+
+
+def test_a_source_that_is_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under another address or name."""
+    fake(monkeypatch, [], {})
+    found = mirrors.progress(NOBODY, here(), FLOW, lambda _: Source(metadata("target", orders=1)))
+    assert found.itself
+    assert section({"flows": [{**found.as_dict(), "heartbeat": 2.0}]})[1] == [
+        "mirror from west: its brokers are those of this cluster (both have the id target): correct bootstrap of the "
+        "flow"
+    ]
 
 
 def test_a_topic_that_was_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +178,7 @@ def test_a_topic_that_was_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_copy_that_was_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, [position("orders", 0, 9)], {})
-    target = metadata(**{OFFSETS: 1})
+    target = metadata("target", **{OFFSETS: 1})
     found = mirrors.progress(NOBODY, target, FLOW, lambda _: Source(metadata(orders=1)))
     assert found.problems == ["west.orders lacks partitions that were copied: it was deleted here, or created again"]
 
@@ -191,12 +203,14 @@ def test_workers_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
         "source": "west",
         "topics": [],
         "heartbeat": 75.0,
+        "interval": 5,
         "silent": "",
         "problems": [],
         "behind": 0,
         "seconds": 0.0,
     }
     assert section({"flows": [flow]})[1] == ["mirror from west: its workers have written no heartbeat for 75 s"]
+    assert section({"flows": [{**flow, "interval": 30}]})[1] == [], "written twice a minute"
 
 
 def test_a_target_that_does_not_answer() -> None:

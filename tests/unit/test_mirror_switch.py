@@ -22,6 +22,7 @@ FLOW: dict[str, Any] = {
     "groups": [".*"],
     "groups_exclude": ["connect-.*"],
     "policy": "default",
+    "interval": 5,
 }
 Place = tuple[str, int]
 

@@ -1,5 +1,6 @@
 """Properties of MirrorMaker that follow from flows, and what crosses a border."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,9 +100,10 @@ def test_a_fetch_fills_the_link_for_a_round_trip(distance: dict[str, Any], fetch
     assert buffers({**FLOW, **distance})["source.consumer.max.partition.fetch.bytes"] == fetch
 
 
-def asked(source: str, *topics: str, returns: bool = False, silent: str = "") -> dict[str, Any]:
+def asked(source: str, *topics: str, **answers: Any) -> dict[str, Any]:
     """A flow, as the module kafka_mirrors returns it."""
-    return {"source": source, "topics": [{"topic": name} for name in topics], "returns": returns, "silent": silent}
+    empty = {"copies_from": [], "itself": False, "problems": [], "silent": ""}
+    return {"source": source, "topics": [{"topic": name} for name in topics], **empty, **answers}
 
 
 def test_flows_that_keep_names() -> None:
@@ -111,15 +113,33 @@ def test_flows_that_keep_names() -> None:
     (mixed,) = identity_refusals([asked("west", "orders", "bills"), asked("north", "bills")], flows, "east")
     assert "bills is a topic of west and north" in mixed and "topics_exclude" in mixed
     circle, silent = identity_refusals(
-        [asked("west", "orders", returns=True), asked("north", silent="timed out")], flows, "east"
+        [asked("west", "orders", copies_from=["east"]), asked("north", silent="timed out")], flows, "east"
     )
     assert "west copies from east, too" in circle and "mm2-configs.east.internal" in circle
     assert "north cannot be asked" in silent and "timed out" in silent
+    (renamed,) = identity_refusals([asked("west", "orders", copies_from=["dc2"])], flows, "east")
+    assert "west copies from dc2, which may be another name of east" in renamed
 
 
 def test_a_flow_that_is_said_to_have_one_direction() -> None:
     """Only the operator knows that a flow of the source keeps no names; what is mixed is seen anyway."""
     flows = [{"source": "west", "one_way": True}, {"source": "north", "one_way": True}]
-    answers = [asked("west", "orders", returns=True), asked("north", "orders", silent="timed out")]
+    answers = [asked("west", "orders", copies_from=["east"]), asked("north", "orders", silent="timed out")]
     (mixed,) = identity_refusals(answers, flows, "east")
     assert "orders is a topic of west and north" in mixed
+
+
+def test_a_flow_from_the_cluster_itself_is_refused_whatever_is_said() -> None:
+    answer = asked("west", "orders", itself=True, problems=["its brokers are those of this cluster"])
+    assert identity_refusals([answer], [{"source": "west", "one_way": True}], "east") == [
+        "west: its brokers are those of this cluster"
+    ]
+
+
+def test_passwords_of_mirror_maker_config_are_not_among_the_properties() -> None:
+    """Those of no cluster stay: the REST server resolves no references."""
+    own = {"west.ssl.key.password": "hush", "east->west.x.password": "hush", "listeners.https.ssl.key.password": "rest"}
+    found = properties([FLOW], replace(WORKER, config={**own, "west.sasl.jaas.config": "${file:/x:y}"}))
+    assert "hush" not in str(found["properties"]) and found["secrets"]["west.ssl.key.password"] == "hush"
+    assert found["properties"]["listeners.https.ssl.key.password"] == "rest"
+    assert found["properties"]["west.sasl.jaas.config"] == "${file:/x:y}"

@@ -213,7 +213,7 @@ def _cannot_return(
 ) -> list[str]:
     """Return an error text for each group in `returned` that has read no copy of the target's topics at the source."""
     source, target = flow["source"], flow["target"]
-    if returned and mirrors.CONFIGS.format(source=target) not in known.topics:
+    if returned and target not in mirrors.copied_from(known):
         return [f"returned: {source} has no flow from {target}, so no group has read copies there"]
     return [
         f"returned: group {name} has no offset of a copy of {target} at {source}, or the flow does not select it "

@@ -27,13 +27,16 @@ FLOW: dict[str, Any] = {
     "topics": {"type": "list", "elements": "str", "required": True},
     "topics_exclude": {"type": "list", "elements": "str", "default": []},
     "policy": {"type": "str", "choices": ["default", "identity"], "default": "default"},
+    "interval": {"type": "int", "default": 5},
 }
 """The options of modules that describe a flow."""
 CONNECTOR = "MirrorSourceConnector"
 HEARTBEATS, BEATS = "heartbeats", 1000
 COPIED = "mm2-offsets.{source}.internal"
+ITSELF = "its brokers are those of this cluster (both have the id {id}): correct bootstrap of the flow"
 LOST = "its first records are not copied, because MirrorMaker continues at the old offsets; give the topic a new name"
-CONFIGS = "mm2-configs.{source}.internal"
+CONFIGS = re.compile(r"mm2-configs\.(.+)\.internal")
+"""The topic in which the workers of a flow keep their configuration; the name has the alias of the flow's source."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,12 @@ class Progress:
     """Why the source did not answer; '' if it did."""
     problems: Sequence[str] = ()
     """Why records are not copied, and why the source did not answer."""
-    returns: bool = False
-    """Whether the source copies from the target, too."""
+    copies_from: Sequence[str] = ()
+    """Aliases of the clusters from which the source itself copies, sorted."""
+    itself: bool = False
+    """Whether the source is the target: both have the same cluster id."""
+    interval: int = 5
+    """Seconds between two heartbeats of the workers, as declared."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the progress as a result of a module, with totals."""
@@ -121,12 +128,17 @@ def copy_of(flow: Mapping[str, Any], topic: str) -> str:
     return topic if flow.get("policy") == "identity" else f"{flow['source']}.{topic}"
 
 
+def copied_from(known: Metadata) -> list[str]:
+    """Return the aliases of clusters from which workers copy to the cluster with this metadata, or once did, sorted."""
+    return sorted(match[1] for name in known.topics if (match := CONFIGS.fullmatch(name)))
+
+
 def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Callable[..., Admin]) -> Progress:
     """Return the progress of a flow, with the reasons why records are not copied.
 
     `here` is the metadata of the target. `flow` has `source` and `target` (aliases), `client` (librdkafka's properties
-    of the source), `topics`, `topics_exclude` and `policy`. `connect` creates a client of the source. Raises AdminError
-    if the target fails.
+    of the source), `topics`, `topics_exclude`, `policy` and `interval` (FLOW). `connect` creates a client of the
+    source. Raises AdminError if the target fails.
     """
     source = str(flow["source"])
     done, beat = copied(target, source, here), heartbeat(target, here, source, str(flow["target"]))
@@ -142,19 +154,20 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
             limits, written, first = _waiting(there, places, done)
     except (AdminError, ClientError) as error:
         silent = f"the source does not answer this host: {error}"
-        return Progress(source, [], beat, silent, [silent])
+        return Progress(source, [], beat, silent, [silent], interval=flow["interval"])
     finally:
         if there:
             there.close()
     anew = sorted({place[0] for place in places if done.get(place, -1) >= written[place]})
-    problems = [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
+    itself = known.cluster_id == here.cluster_id
+    problems = [ITSELF.format(id=known.cluster_id)] if itself else []
+    problems += [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
     for name in sorted({topic for topic, _ in done} & {*names}):
         copy = copy_of(flow, name)
         if len(here.topics.get(copy, ())) < len({place for place in done if place[0] == name}):
             problems.append(f"{copy} lacks partitions that were copied: it was deleted here, or created again")
-    returns = CONFIGS.format(source=flow["target"]) in known.topics
     found = [_of_topic(name, places, done, limits.latest, first) for name in names]
-    return Progress(source, found, beat, "", problems, returns)
+    return Progress(source, found, beat, "", problems, copied_from(known), itself, flow["interval"])
 
 
 def _waiting(

@@ -9,8 +9,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import
 
 BEHIND = 60.0
 """Seconds that a flow may be behind before the page reports a problem."""
-SILENT = 60.0
-"""Seconds without a heartbeat of the workers before the page reports a problem."""
+SILENT, BEATS_MISSED = 60.0, 3
+"""Seconds, and intervals of heartbeats, without a heartbeat of the workers before the page reports a problem."""
 
 
 def mirrors(answer: Mapping[str, Any]) -> Section:
@@ -31,7 +31,7 @@ def mirrors(answer: Mapping[str, Any]) -> Section:
                 f"{name} is {flow['seconds']:.0f} s behind ({flow['behind']} records): look at mirror-maker.service on "
                 "its hosts"
             )
-        if beat is None or beat > SILENT:
+        if beat is None or beat > max(SILENT, BEATS_MISSED * flow["interval"]):
             since = "" if beat is None else f" for {beat:.0f} s"
             problems.append(f"{name}: its workers have written no heartbeat{since}")
         shown = "-" if beat is None else f"{beat:.0f} s ago"

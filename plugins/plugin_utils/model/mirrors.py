@@ -153,9 +153,6 @@ def flows(model: Model) -> Iterator[Problem]:
 
 MIRROR_VALUE = ProblemKind("MIRROR_VALUE", "a user needs a password", "set password of the flow, in a vaulted file")
 MIRROR_VALUE_BANDWIDTH = MIRROR_VALUE.variant(message="not a number of bytes a second", advice="write it like 100MB")
-MIRROR_INTERVAL = ProblemKind(
-    "MIRROR_INTERVAL", "not a number of seconds above 0", "set the seconds between two synchronisations, such as 10"
-)
 
 
 def _values(hosts: Sequence[str], place: str, flow: Mapping[str, Any]) -> Iterator[Problem]:
@@ -165,9 +162,6 @@ def _values(hosts: Sequence[str], place: str, flow: Mapping[str, Any]) -> Iterat
         amounts.bytes_of(str(flow.get("bandwidth") or "1MB"))
     except ValueError:
         yield MIRROR_VALUE_BANDWIDTH.problem(hosts, f"{place}.bandwidth", flow["bandwidth"])
-    interval = whole(flow.get("sync_interval"))
-    if interval is not None and interval < 1:
-        yield MIRROR_INTERVAL.problem(hosts, f"{place}.sync_interval", interval)
 
 
 def _pattern(hosts: Sequence[str], place: str, text: str) -> Iterator[Problem]:
@@ -346,7 +340,7 @@ def promises(model: Model) -> Iterator[Problem]:
         for place, flow in flows_of(host):
             interval = whole(flow.get("sync_interval")) or mirrors.SYNC_INTERVAL
             most = whole(flow.get("max_read_again"))
-            if most is not None and INTERVALS_AGAIN * interval > most:
+            if most is not None and 1 <= most < INTERVALS_AGAIN * interval:
                 yield MIRROR_READ_AGAIN.problem(
                     names(_workers(model)),
                     f"{place}.max_read_again",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -44,6 +45,19 @@ RANGES: dict[str, tuple[int, int | None, ProblemKind]] = {
     "spark_job_limit_nofile": (1024, None, FILES),
     "zookeeper_limit_nofile": (1024, None, FILES),
 }
+FLOW_SECONDS = NUMBER_RANGE.variant(message="not a number of seconds above 0")
+# By list, and by the key that identifies its entries and the keys inside them: as RANGES.
+RANGES_INSIDE: dict[str, tuple[str, dict[str, tuple[int, int | None, ProblemKind]]]] = {
+    "mirror_maker_flows": (
+        "source",
+        {
+            "max_read_again": (1, None, FLOW_SECONDS),
+            "round_trip_ms": (0, 60_000, NUMBER_RANGE.variant(message="no round trip from {least} to {most} ms")),
+            "sync_interval": (1, None, FLOW_SECONDS),
+            "tasks": (1, None, NUMBER_RANGE.variant(message="nothing would be copied")),
+        },
+    ),
+}
 # Lists of plain values without duplicates.
 ONCE = (
     "accept_risks",
@@ -68,14 +82,34 @@ ONCE_IN_DICTS = {"kafka_prune": ("topics", "acls", "users", "quotas"), "firewall
 
 
 def numbers(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each variable in RANGES whose number is outside its range."""
+    """Yield a problem for each number in RANGES and RANGES_INSIDE that is outside its range."""
     for machine in model.functional:
-        for name, (least, most, kind) in RANGES.items():
-            number = machine.inputs.whole(name) if name in machine.inputs.values else None
-            if number is not None and number < least:
-                yield machine.report(kind, name, number, least=least, most=most)
-            elif number is not None and most is not None and number > most:
-                yield machine.report(kind.variant(**TOO_HIGH), name, number, least=least, most=most)
+        for name, limits in RANGES.items():
+            if name in machine.inputs.values:
+                yield from _outside(machine, name, machine.inputs.whole(name), *limits)
+        for name, (identity, keys) in RANGES_INSIDE.items():
+            for entry in machine.inputs.entries(name):
+                for key, limits in keys.items():
+                    place = f"{name}[{entry.get(identity)}].{key}"
+                    yield from _outside(machine, place, _number(entry.get(key)), *limits)
+
+
+def _number(value: Any) -> float | None:
+    """Return a whole or real number, which may be written as text; None for any other value."""
+    if isinstance(value, (float, str)) and whole(value) is None:
+        with contextlib.suppress(ValueError):
+            return float(value)
+    return whole(value)
+
+
+def _outside(
+    machine: Machine, place: str, number: float | None, least: int, most: int | None, kind: ProblemKind
+) -> Iterator[Problem]:
+    """Yield a problem if a number of the inventory is below `least` or above `most`."""
+    if number is not None and not number >= least:  # or not a number
+        yield machine.report(kind, place, number, least=least, most=most)
+    elif number is not None and most is not None and number > most:
+        yield machine.report(kind.variant(**TOO_HIGH), place, number, least=least, most=most)
 
 
 CERTIFICATE_CHECK = ProblemKind(

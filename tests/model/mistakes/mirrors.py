@@ -58,7 +58,6 @@ MISTAKES: tuple[Mistake, ...] = (
     wrong("MIRROR_PATTERN", f"{PLACE}[west].topics", "write orders-.*", workers(flow(topics=["orders-*"]))),
     wrong("MIRROR_INTERNAL", f"{PLACE}[west].topics", "remove it", workers(flow(topics=["totals-store-changelog"]))),
     wrong("MIRROR_VALUE", f"{PLACE}[west].password", "in a vaulted file", workers(flow(password=None))),
-    wrong("MIRROR_INTERVAL", f"{PLACE}[west].sync_interval", "such as 10", workers(flow(sync_interval=0))),
     wrong(
         "MIRROR_FIXED",
         f"{PLACE}[west].config[topics]",
