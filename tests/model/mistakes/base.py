@@ -24,6 +24,8 @@ VAULT: dict[str, Any] = {
         "count_words": "Wae1aequ6ei0",
         "generate_orders": "Quoh4ooShie3",
         "project_orders": "aiW4ahNgie7o",
+        "mirror_dc2": "Eiz6ahKoo9ch",
+        "mirror_maker": "uch4Thoh7Aiz",
     },
     "database_passwords": {"orders_owner": "eiPh0ahs8Aes", "project_orders": "Nae5oofuThoo"},
 }
