@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from threading import Event
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from faults.background import Background
 from faults.ledger import CLIENT, Record, text_of
 
 COMMIT = 1.0
 """Seconds between two commits."""
+LAST = 10.0
+"""Seconds that the last commit may take; a cluster that was killed does not answer it."""
 
 
 @dataclass
@@ -40,13 +43,17 @@ class Sink:
 
 
 class Application(Background):
-    """Reads topics as a member of a group and commits once a second, from the beginning of a block to its end."""
+    """Reads topics as a member of a group and commits once a second, from the beginning of a block to its end.
+
+    Commits are not waited for but at the end, so that the application ends although its cluster was killed.
+    """
 
     def __init__(self, properties: Mapping[str, str], group: str, topics: Sequence[str], sink: Sink) -> None:
         """Connect; nothing is read before the block begins."""
         own = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         more = {"session.timeout.ms": 6000, "topic.metadata.refresh.interval.ms": 2000}
-        self.consumer = Consumer({**CLIENT, **properties, **own, **more})
+        self._answered = Event()
+        self.consumer = Consumer({**CLIENT, **properties, **own, **more, "on_commit": self._committed})
         self.topics, self.sink = list(topics), sink
         self.arrived = dict[tuple[str, int], list[float]]()
         """When records of each partition were read (monotonic seconds)."""
@@ -83,14 +90,24 @@ class Application(Background):
             if time.monotonic() > committed + COMMIT:
                 self._commit()
                 committed = time.monotonic()
+        self._answered.clear()
         self._commit()
+        self.consumer.pause(self.consumer.assignment())  # what is read now would not be committed
+        deadline = time.monotonic() + LAST
+        while not self._answered.is_set() and time.monotonic() < deadline:
+            self.consumer.poll(0.1)
 
     def _commit(self) -> None:
         try:
-            self.consumer.commit(asynchronous=False)
+            self.consumer.commit(asynchronous=True)
         except KafkaException as error:
-            if error.args[0].code() != KafkaError._NO_OFFSET:  # nothing was read yet
-                print(f"no commit: {error}")
+            self._committed(error.args[0], [])
+
+    def _committed(self, error: KafkaError | None, _places: Sequence[TopicPartition]) -> None:
+        """Take the answer to a commit."""
+        self._answered.set()
+        if error and error.code() != KafkaError._NO_OFFSET:  # nothing was read yet
+            print(f"no commit: {error}")
 
 
 def renamed(records: Iterable[Record], topic: str) -> list[Record]:

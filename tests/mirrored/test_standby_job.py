@@ -55,18 +55,19 @@ def output(east: Cluster) -> Iterator[str]:
 def test_a_job_continues_at_the_other_side(
     west: Cluster, east: Cluster, topic: str, output: str, tmp_path: Path, record: Record
 ) -> None:
-    """The group has read half; the job reads the rest, and some records again."""
+    """The group has read a part; the job reads the rest, and some records again."""
     group, sink = f"words-{topic}", Sink()
     writer = Writer(
-        west.inventory.kafka_properties, topic, tmp_path / "w", run=topic, limit=RATE * 40, rate=RATE,
+        west.inventory.kafka_properties, topic, tmp_path / "w", run=topic, limit=RATE * 200, rate=RATE,
         delivery_timeout=20,
     )  # fmt: skip
     with writer:
         with Application(west.inventory.kafka_properties, group, [topic], sink):
-            until("half of the load", partial(acknowledged, writer, RATE * 20), 120)
-        until("more of the load", partial(acknowledged, writer, RATE * 30), 120)
+            until("a part of the load", partial(acknowledged, writer, RATE * 20), 120)
+        until("the mirror has translated offsets", partial(translated, east, group), 120)
+        more = writer.acked + RATE * 10
+        until("more of the load", partial(acknowledged, writer, more), 120)
         lost(west)
-    until("the mirror has translated offsets", partial(translated, east, group), 4 * INTERVAL)
     switched(east, west, group, "-e", "lost=true")
     run = east.play("spark", *declared(topic, output, group))
     assert run.code == 0, run.output[-4000:]
