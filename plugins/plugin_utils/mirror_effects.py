@@ -16,6 +16,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values imp
 
 # Properties that no part of a worker logs under the same name.
 NOT_LOGGED = ("clusters", "config.providers", "dedicated.mode.enable.internal.rest", "enabled")
+# Settings of topics, which workers use when they create one, and do not log.
+OF_TOPICS = re.compile(r"(config|offset|status)\.storage\.(?!(topic|partitions|replication\.factor)$)")
 # Each flow runs these three connectors; a property is not judged before all of them have started.
 CONNECTORS = {"MirrorSourceConfig", "MirrorCheckpointConfig", "MirrorHeartbeatConfig"}
 SECRETS = "${secrets:"
@@ -48,6 +50,8 @@ def wanted(properties: Mapping[str, Any]) -> Iterator[Wanted]:
             continue  # the producers of all flows have the same names
         if pair in flows:
             yield from _of_flow(str(key), pair, name, text)
+        elif OF_TOPICS.match(name if pair in aliases else str(key)):
+            continue
         elif pair in aliases:
             plain = name.partition(".")[2] if name.startswith(CLIENTS) else name
             yield Wanted(str(key), plain, text, ".*Config", _clients(pair, flows))

@@ -22,6 +22,9 @@ LATE = 400
 """Seconds after which something is taken for missing."""
 SILENT = 15
 """Seconds without a record after which a reader has read everything."""
+GAP = 90
+"""Seconds for which partitions of a killed worker may wait: its session of 10 s, and what 16 JVMs that share two
+processors take to start its tasks again."""
 INTERVAL = 5
 """sync_interval of the flows."""
 
@@ -84,7 +87,7 @@ def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Pat
     assert [str(one) for one in found if not one.ok or one.acknowledged != one.read] == []
     names = {each.name: {name for name in each.topics() if topic in name} for each in (west, east)}
     assert names == {"west": {topic, f"east.{topic}"}, "east": {topic, f"west.{topic}"}}
-    assert sink.disordered == [] and max(gaps) <= 15
+    assert sink.disordered == [] and max(gaps) <= GAP
     record("both directions", {
         "minutes": MINUTES,
         "acknowledged": sum(one.acknowledged for one in found),

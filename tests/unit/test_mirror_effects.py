@@ -87,7 +87,10 @@ def errors(**changes: Any) -> list[str]:
 
 
 def test_right_properties() -> None:
+    """Workers do not log settings of topics that they create."""
     assert errors() == []
+    assert errors(east__offset__storage__segment__bytes=1048576, status__storage__min__insync__replicas=2) == []
+    assert errors(east__offset__storage__partitions=1), "this one they log"
 
 
 @pytest.mark.parametrize(
