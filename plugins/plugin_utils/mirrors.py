@@ -213,7 +213,10 @@ def identity_refusals(
     problems = []
     for flow in asked:
         source = flow["source"]
-        problems += [f"{source}: {problem}" for problem in flow["problems"] if flow["itself"]]
+        if flow["itself"]:
+            problems.append(
+                f"the brokers of {source} are those of {cluster}, under another address: correct bootstrap of the flow"
+            )
         if source in sure:
             continue
         for alias in flow["copies_from"]:

@@ -33,7 +33,6 @@ FLOW: dict[str, Any] = {
 CONNECTOR = "MirrorSourceConnector"
 HEARTBEATS, BEATS = "heartbeats", 1000
 COPIED = "mm2-offsets.{source}.internal"
-ITSELF = "its brokers are those of this cluster (both have the id {id}): correct bootstrap of the flow"
 LOST = "its first records are not copied, because MirrorMaker continues at the old offsets; give the topic a new name"
 CONFIGS = re.compile(r"mm2-configs\.(.+)\.internal")
 """The topic in which the workers of a flow keep their configuration; the name has the alias of the flow's source."""
@@ -160,8 +159,7 @@ def progress(target: Admin, here: Metadata, flow: Mapping[str, Any], connect: Ca
             there.close()
     anew = sorted({place[0] for place in places if done.get(place, -1) >= written[place]})
     itself = known.cluster_id == here.cluster_id
-    problems = [ITSELF.format(id=known.cluster_id)] if itself else []
-    problems += [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
+    problems = [f"{name} was deleted and created again at the source: {LOST}" for name in anew]
     for name in sorted({topic for topic, _ in done} & {*names}):
         copy = copy_of(flow, name)
         if len(here.topics.get(copy, ())) < len({place for place in done if place[0] == name}):
