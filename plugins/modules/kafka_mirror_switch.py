@@ -51,6 +51,7 @@ options:
         type: str
         choices: [default, identity]
         default: default
+      interval: {description: Seconds between two heartbeats of the workers., type: int, default: 5}
   lost: {type: bool, default: false, description: Whether the source is lost; it is then not asked.}
   since:
     description: >-
