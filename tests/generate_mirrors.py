@@ -16,6 +16,10 @@ ROWS = {
         "{acknowledged:.0f} acknowledged, {missing:.0f} missing, {double:.0f} double; for at most {longest gap s} s no "
         "record of a partition arrived",
     ),
+    "both workers": (
+        "one worker was killed while the other, killed before, started its tasks again",
+        "{acknowledged:.0f} acknowledged, {missing:.0f} missing, {double:.0f} double",
+    ),
     "aggregated": (
         "two sources write to topics of one name, which a third cluster holds",
         "{acknowledged:.0f} acknowledged, {read:.0f} read there, {missing:.0f} missing, {double:.0f} double",

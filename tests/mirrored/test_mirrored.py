@@ -98,6 +98,23 @@ def test_both_directions(west: Cluster, east: Cluster, topic: str, tmp_path: Pat
     })  # fmt: skip
 
 
+def test_both_workers_die(west: Cluster, east: Cluster, topic: str, tmp_path: Path, record: Record) -> None:
+    """The second, which leads, while the first starts tasks again: these fail, and are started all the same."""
+    writer = Writer(west.inventory.kafka_properties, topic, tmp_path / "w", run=topic, limit=RATE * 60, rate=RATE)
+    until("the copy", lambda: f"west.{topic}" in east.topics(), 60)
+    first, second = east.workers
+    with writer:
+        until("the load", partial(acknowledged, writer, RATE * 5), 120)
+        mark = east.lab.mark(first, WORKER)
+        east.lab.kill(first, WORKER)
+        until("the worker is back", partial(joined, east, first, mark), 300, 0.2)
+        east.lab.kill(second, WORKER)
+        writer.join()
+    found = copied(tmp_path / "w", topic, west, east)
+    assert (found.missing, found.double) == ([], [])
+    record("both workers", {"acknowledged": found.acknowledged, "missing": 0, "double": 0})
+
+
 def switched(target: Cluster, source: Cluster, group: str, *options: str) -> int:
     """Move the groups of a flow to its target; return how many records one of them reads again, as the table says."""
     run = target.play("mirror_switch", "-e", f"flow={source.name}", "-e", f"confirm={source.name}", *options)

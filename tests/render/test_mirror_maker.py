@@ -59,3 +59,13 @@ def test_the_unit(rendered: Callable[[str], Hosts]) -> None:
     arguments = command.replace("\\\n", " ").split()
     assert arguments[-3:] == [f"{FOLDER}/mirror-maker.properties", "--clusters", "west"]
     assert (unit["User"], unit["LogRateLimitIntervalSec"]) == (["mirror-maker"], ["0"])
+
+
+def test_failed_tasks_are_looked_for(rendered: Callable[[str], Hosts]) -> None:
+    """By a timer, at another time on each host; the script asks for the line that MirrorMaker logs."""
+    worker = rendered("lab_mirrored/west")[WORKER]
+    assert "mirror-maker-tasks.timer" in {unit["name"] for unit in worker.items("units")}
+    assert worker.unit("mirror-maker-tasks.timer")["RandomizedDelaySec"] == ["30"]
+    (command,) = worker.unit("mirror-maker-tasks.service")["ExecStart"]
+    script = command.split()[1]
+    assert "will not recover until manually restarted" in worker.text(script)
