@@ -145,9 +145,9 @@ def cures(campaign: Campaign) -> None:
 
 
 def resources(campaign: Campaign) -> None:
-    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum, the page."""
     with campaign.lab("by-hand", *prepared()) as inventory:
-        tests = ("tests/operations/test_live_settings.py", "tests/operations/test_resources_by_hand.py")
+        tests = (f"tests/operations/test_{name}.py" for name in ("live_settings", "resources_by_hand", "page"))
         campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
 

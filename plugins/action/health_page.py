@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.html import down, html, refusal, replace
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import (
     NOTHING,
     Certificates,
@@ -16,13 +21,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import 
     with_timer,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import other_mounts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import (
     missing_plugin,
     several_inventories,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival_now
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -48,10 +55,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         raw = {host: reader.raw(host) for host in model.all_groups["all"]}
         if whole := several_inventories(raw, model.function_hosts) or missing_plugin(raw, model.function_hosts):
             return {"failed": True, "msg": line(whole, {**model.groups, **model.all_groups})}
+        file = self._task.args.get("file")
+        if file is not None and (why := refusal(str(file))):
+            return {"failed": True, "msg": why}
+        if not names:
+            return {"changed": False}
         values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
-        answers = {
-            name: [hostvars.raw_get(host).get(register) or {} for host in values] for name, register in names.items()
-        }
+        answers = _answers(names, values, hostvars)
 
         def first(name: str, key: str) -> Any:
             return next((answer for answer in answers.get(name, ()) if key in answer), {})
@@ -80,10 +90,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             first("mirrors", "flows") or first("mirrors", "msg"),
         )
         text, problems = rendered(task_vars, answers_of_all)
+        if file is not None:
+            try:
+                written = f"page written: {write_page(str(file), model, task_vars, as_json(*answers_of_all))}"
+                text = text if task_vars.get("check_output") == "json" else f"{text}\n{written}"
+            except OSError as error:
+                problems = [*problems, f"page = {file} cannot be written: {error.strerror}"]
         Display().display(text)
         if problems:
             return {"failed": True, "msg": f"the site is not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "no problem found"}
+
+
+def _answers(names: Mapping[str, str], hosts: Sequence[str], hostvars: Any) -> dict[str, list[Mapping[str, Any]]]:
+    """Return {kind of result: what each host has registered}; `names` is the option `registers`."""
+    return {name: [hostvars.raw_get(host).get(register) or {} for host in hosts] for name, register in names.items()}
 
 
 def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
@@ -117,6 +138,19 @@ def rendered(task_vars: Mapping[str, Any], answers: tuple[Any, ...]) -> tuple[st
     """
     text, problems = page(*answers)
     return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
+
+
+def write_page(file: str, model: Model, task_vars: Mapping[str, Any], facts_text: str) -> Path:
+    """Write the page as HTML, with a drawing of the site and what it survives now; return its path. Raises OSError.
+
+    `facts_text` is the page as JSON. An inventory with errors is not drawn.
+    """
+    facts, site, rows, drawing = json.loads(facts_text), Path(task_vars.get("inventory_dir") or "").name, [], ""
+    if all(problem.warning for problem in check_model(model)):
+        lost = down(facts)
+        rows = survival_now(layout_of(model), lost) if model.cluster else []
+        drawing = draw(model, [], site, lost)
+    return replace(file, lambda earlier: html(facts, site, drawing, rows, datetime.now(UTC), earlier))
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:

@@ -55,6 +55,12 @@ options:
     description: A certificate that expires in fewer days is a problem.
     type: int
     default: 14
+  file:
+    description: >-
+      File of the control node to which the page is written as HTML, with a drawing of the site and with what the site
+      survives in its present state. An earlier page is replaced, and the problems that are new or gone since are
+      listed. No other file is replaced. With an empty O(registers), only the file is checked.
+    type: str
   admin_host:
     description: Host that ran the other modules. The default is the first of the group admin, or else the control node.
     type: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,10 +59,11 @@ PORTS = {
 """Ports that have the name of a variable only."""
 
 
-def draw(model: Model, rows: Sequence[Row], name: str) -> str:
+def draw(model: Model, rows: Sequence[Row], name: str, down: Collection[str] = ()) -> str:
     """Return the SVG file of a site.
 
     `model` has no errors, `rows` is the result of `survival` ([] without a cluster), and `name` the inventory's name.
+    Hosts in `down` are marked, because a server of theirs does not serve.
     """
     hosts = [*model.function_hosts, *(host for host in model.hosts if host not in model.function_hosts)]
     title = f"Site {name}: layout {model.layout}, {count(hosts, 'host')}" if model.cluster else f"Site {name}"
@@ -74,7 +75,7 @@ def draw(model: Model, rows: Sequence[Row], name: str) -> str:
     rows_of_places = shelves(places(model, hosts))
     width = min(INNER / max((sum(place.columns for place in row) for row in rows_of_places), default=1), WIDEST)
     for shelf in rows_of_places:
-        boxes = [_Box(model, place, width, losses) for place in shelf]
+        boxes = [_Box(model, place, width, losses, down) for place in shelf]
         height, x = max(box.height for box in boxes), float(MARGIN)
         for box in boxes:
             box.draw(svg, x, y, height)
@@ -212,13 +213,28 @@ def shelves(found: Sequence[Place]) -> list[list[Place]]:
 class _Box:
     """The box of a datacenter."""
 
-    def __init__(self, model: Model, place: Place, column: float, losses: Mapping[frozenset[str], Row]) -> None:
-        """Compute its size; `column` is the width of a column, `losses` are failures by lost hosts of the cluster."""
+    def __init__(
+        self,
+        model: Model,
+        place: Place,
+        column: float,
+        losses: Mapping[frozenset[str], Row],
+        down: Collection[str] = (),
+    ) -> None:
+        """Compute its size; `column` is the width of a column, `losses` are failures by lost hosts of the cluster.
+
+        Hosts in `down` are marked.
+        """
         self.model, self.place, self.column = model, place, column
         self.losses, self.cluster = losses, frozenset(machine.name for machine in model.cluster)
         self.width = column * place.columns
         self.hosts = {
-            host: _Host(model, host, column - GUTTER - 4 * PAD, marks_of(losses.get(frozenset({host}))))
+            host: _Host(
+                model,
+                host,
+                column - GUTTER - 4 * PAD,
+                [*([Mark("down")] if host in down else ()), *marks_of(losses.get(frozenset({host})))],
+            )
             for host in place.hosts
         }
         racks = place.racks

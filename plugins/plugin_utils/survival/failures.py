@@ -92,6 +92,17 @@ def survival(layout: Layout) -> list[Row]:
     return rows
 
 
+def survival_now(layout: Layout, down: frozenset[str]) -> list[Row]:
+    """Return a Row for the present state, in which the hosts `down` are lost, and one for each other host lost, too.
+
+    Raises ValueError if Kafka could not create a topic with the replication factor of the layout.
+    """
+    outcome = _Outcome(layout)
+    rows = [outcome.of("nothing more", "server", down & frozenset(layout.names))]
+    rows += [outcome.of(name, "server", down | {name}) for name in layout.names if name not in down]
+    return rows
+
+
 class _Outcome:
     """Computes the Row of each failure; the possible replica sets of the layout are computed once."""
 
