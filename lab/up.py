@@ -201,7 +201,8 @@ def further(made: Settled, asked: str, compared: str) -> str:
   make lab{which} TEXT=/path/to/text                                   count your own text as well"""
     return f"""How to look further:
   . .venv/bin/activate
-  ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
+  ansible-playbook -i {inventory} playbooks/check.yml                     the cluster's health
+  ansible-playbook -i {inventory} playbooks/check.yml -e page=site.html   the same as a page for browsers
   kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
   {looks}
   ssh -F {lab}/ssh_config <host>                                 \
