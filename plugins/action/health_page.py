@@ -12,7 +12,13 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health.html import down, html, refusal, replace
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.html import (
+    down,
+    html,
+    refusal,
+    replace,
+    unknown,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import (
     NOTHING,
     Certificates,
@@ -90,13 +96,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             first("mirrors", "flows") or first("mirrors", "msg"),
         )
         text, problems = rendered(task_vars, answers_of_all)
-        if file is not None:
-            try:
-                written = f"page written: {write_page(str(file), model, task_vars, as_json(*answers_of_all))}"
-                text = text if task_vars.get("check_output") == "json" else f"{text}\n{written}"
-            except OSError as error:
-                problems = [*problems, f"page = {file} cannot be written: {error.strerror}"]
         Display().display(text)
+        if file is not None:
+            problems = [*problems, *write_page(str(file), model, task_vars, as_json(*answers_of_all))]
         if problems:
             return {"failed": True, "msg": f"the site is not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "no problem found"}
@@ -140,17 +142,25 @@ def rendered(task_vars: Mapping[str, Any], answers: tuple[Any, ...]) -> tuple[st
     return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
 
 
-def write_page(file: str, model: Model, task_vars: Mapping[str, Any], facts_text: str) -> Path:
-    """Write the page as HTML, with a drawing of the site and what it survives now; return its path. Raises OSError.
+def write_page(file: str, model: Model, task_vars: Mapping[str, Any], facts_text: str) -> list[str]:
+    """Write the page as HTML, with a drawing of the site and what it survives now, and display its path.
 
-    `facts_text` is the page as JSON. An inventory with errors is not drawn.
+    `facts_text` is the page as JSON. An inventory with errors is not drawn. Returns why the page was not written, as
+    an error text in a list.
     """
     facts, site, rows, drawing = json.loads(facts_text), Path(task_vars.get("inventory_dir") or "").name, [], ""
     if all(problem.warning for problem in check_model(model)):
-        lost = down(facts)
-        rows = survival_now(layout_of(model), lost) if model.cluster else []
+        known = not unknown(facts)
+        lost = down(facts) if known else frozenset()
+        rows = survival_now(layout_of(model), lost) if model.cluster and known else []
         drawing = draw(model, [], site, lost)
-    return replace(file, lambda earlier: html(facts, site, drawing, rows, datetime.now(UTC), earlier))
+    try:
+        written = replace(file, lambda earlier: html(facts, site, drawing, rows, datetime.now(UTC), earlier))
+    except OSError as error:
+        return [f"page = {file} cannot be written: {error.strerror}"]
+    if task_vars.get("check_output") != "json":
+        Display().display(f"page written: {written}")
+    return []
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:

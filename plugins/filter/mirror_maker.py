@@ -13,8 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.mirror_effects impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.mirrors import (
     GROUPS_LEFT_OUT,
     INTERNAL,
-    SYNC_INTERVAL,
     Worker,
+    heartbeat_interval,
     identity_refusals,
     librdkafka_client,
     properties,
@@ -64,7 +64,7 @@ def mirror_maker_status_flows(
             "topics": topics_of(flow, residency),
             "topics_exclude": [*INTERNAL, *(flow.get("topics_exclude") or ())],
             "policy": flow.get("policy") or "default",
-            "interval": int(flow.get("sync_interval") or SYNC_INTERVAL),
+            "interval": int(heartbeat_interval(flow)),
         }
         for flow in flows
     ]

@@ -19,6 +19,8 @@ INTERNAL = (r".*[\-\.]internal", r".*\.replica", "__.*", r".*-changelog", r".*-r
 """Topics that no flow copies: those of Kafka, of MirrorMaker, and the state of stream applications."""
 SECRET = re.compile(r"(jaas\.config|password|keystore\.key)$")
 """Ends of the names of properties that are secrets."""
+ALL_CLIENTS = ("ssl.", "sasl.")
+"""Begin of the names of properties without a prefix that MirrorMaker gives to the clients of all clusters."""
 FIXED = re.compile(
     r"(topics|topics\.exclude|enabled|clusters|replication\.policy\..*|offset-syncs\.topic\.location|bootstrap\.servers)"
 )
@@ -27,13 +29,14 @@ GROUPS_LEFT_OUT = ("console-consumer-.*", "connect-.*", "__.*")
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 SYNC_INTERVAL = 5
 """Seconds between two runs of each of MirrorMaker's periodic tasks; it also limits what a group reads again."""
+HEARTBEAT = "emit.heartbeats.interval.seconds"
 # Not that of topics' settings: MirrorMaker writes them to ZooKeeper at each run, changed or not, for each topic.
 INTERVALS = (
     "refresh.topics.interval.seconds",
     "refresh.groups.interval.seconds",
     "sync.group.offsets.interval.seconds",
     "emit.checkpoints.interval.seconds",
-    "emit.heartbeats.interval.seconds",
+    HEARTBEAT,
 )
 FETCH = (4 * 2**20, 32 * 2**20)
 """Limits of max.partition.fetch.bytes: enough for short distances, and little enough for the heap."""
@@ -64,8 +67,8 @@ def properties(flows: Sequence[Flow], worker: Worker) -> dict[str, Properties]:
     """Return {"properties": of mirror-maker.properties, "secrets": those of the secrets file}.
 
     `flows` are entries of mirror_maker_flows. The value of a secret in `properties` refers to the secrets file, because
-    MirrorMaker stores properties of a cluster or a flow in a topic. It keeps those of no cluster, for example for its
-    REST server, to itself, and does not resolve references in them.
+    MirrorMaker stores properties of clusters, flows and all clients in a topic. Others, for example `listeners.*` of
+    its REST server, stay as they are.
     """
     found: Properties = {"clusters": ",".join([worker.cluster, *(str(flow["source"]) for flow in flows)])}
     for alias, client in [(worker.cluster, worker.client), *((str(flow["source"]), _client(flow)) for flow in flows)]:
@@ -83,7 +86,10 @@ def properties(flows: Sequence[Flow], worker: Worker) -> dict[str, Properties]:
     secrets = {
         key: value
         for key, value in found.items()
-        if SECRET.search(key) and key.startswith(prefixes) and value is not None and not REFERENCE.fullmatch(str(value))
+        if SECRET.search(key)
+        and key.startswith((*prefixes, *ALL_CLIENTS))
+        and value is not None
+        and not REFERENCE.fullmatch(str(value))
     }
     hidden = {key: f"${{secrets:{worker.secrets}:{key}}}" for key in secrets}
     return {"properties": {**found, **hidden}, "secrets": secrets}
@@ -140,6 +146,11 @@ def _of_flow(flow: Flow, worker: Worker) -> Iterator[tuple[str, Any]]:
     if worker.exactly_once:
         yield "source.consumer.isolation.level", "read_committed"
     yield from (flow.get("config") or {}).items()
+
+
+def heartbeat_interval(flow: Flow) -> Any:
+    """Return the seconds between two heartbeats of the workers of a flow."""
+    return (flow.get("config") or {}).get(HEARTBEAT) or flow.get("sync_interval") or SYNC_INTERVAL
 
 
 def has_border(flow: Flow, residency: Sequence[str]) -> bool:
@@ -210,6 +221,7 @@ def identity_refusals(
     thousands of times a second. From two sources, the records of two topics would be mixed.
     """
     sure = {str(flow["source"]) for flow in flows if flow.get("one_way")}
+    others = {str(flow["source"]) for flow in asked if not flow["itself"] and not flow["silent"]}
     problems = []
     for flow in asked:
         source = flow["source"]
@@ -220,12 +232,17 @@ def identity_refusals(
         if source in sure:
             continue
         for alias in flow["copies_from"]:
-            which = f"{cluster}, too" if alias == cluster else f"{alias}, which may be another name of {cluster}"
-            problems.append(
-                f"{source} copies from {which}: each record would be copied in a circle, if the flow there keeps names "
-                "too. If it does not, set one_way of the flow here to true. If it was removed, delete its topic "
-                f"mm2-configs.{alias}.internal there"
-            )
+            if alias == cluster:
+                problems.append(
+                    f"{source} copies from {cluster}, too: each record would be copied in a circle, if the flow there "
+                    "keeps names, too. If it does not, set one_way of the flow here to true. If it was removed, delete "
+                    f"its topic mm2-configs.{alias}.internal there"
+                )
+            elif alias not in others:
+                problems.append(
+                    f"{source} copies from {alias}. If that is another name of {cluster}, each record would be copied "
+                    "in a circle. If it is another cluster, set one_way of the flow here to true"
+                )
         if flow["silent"]:
             problems.append(
                 f"{source} cannot be asked whether it copies from {cluster}, too: {flow['silent']}. Correct that, or "

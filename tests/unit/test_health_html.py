@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from unit.healthy import cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health.html import MAKER, down, html, refusal, replace
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.html import (
+    MAKER,
+    down,
+    html,
+    refusal,
+    replace,
+    unknown,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import as_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival_now
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
@@ -59,7 +66,8 @@ def facts(answers: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def page(found: dict[str, Any], earlier: str = "") -> str:
-    return html(found, "mine", "<svg></svg>", survival_now(LAYOUT, down(found)), NOW, earlier)
+    rows = [] if unknown(found) else survival_now(LAYOUT, down(found))
+    return html(found, "mine", "<svg></svg>", rows, NOW, earlier)
 
 
 def without(host: str) -> dict[str, Any]:
@@ -83,6 +91,34 @@ def test_a_server_is_down() -> None:
     assert ["nothing more", "yes", "yes", "yes"] in rows
     assert next(row for row in rows if row[0] == "zk2" and len(row) == 4)[1] == "✗ no", "two of three are no quorum"
     assert next(row for row in rows if row[0] == "kafka1" and len(row) == 4)[1:3] == ["yes", "yes"]
+
+
+def test_what_is_not_known_is_not_called_lost() -> None:
+    """The admin host did not answer, or the run was limited: nothing is said of what the site survives."""
+    silent: dict[str, Any] = json.loads(as_json(declared(), probes(), {}))
+    text = page(silent)
+    assert "Not known: the brokers were not asked" in text and "nothing more" not in text
+    assert "nothing more" not in page({**facts(), "not_checked": {"kafka": 1}})
+    assert "nothing more" not in page({**facts(), "zookeeper": {"zk1": "not queried"}})
+
+
+def test_replicas_that_are_not_in_sync_limit_the_table() -> None:
+    found = facts()
+    assert "is not in sync" not in page(found)
+    found["kafka"] |= {"under_replicated": 12}
+    assert "12 partitions have no leader or a replica that is not in sync" in page(found)
+
+
+def test_an_earlier_page_that_is_damaged() -> None:
+    """It is replaced."""
+    damaged = page(facts()).replace('{"healthy"', '{"healthy')
+    assert "Since the page of" not in page(facts(), damaged)
+    assert "Since the page of" not in page(facts(), page(facts()).replace('"problems"', '"others"'))
+
+
+def test_a_mirror_whose_source_does_not_answer() -> None:
+    flow = {"source": "west", "behind": 0, "seconds": 0.0, "silent": "timed out"}
+    assert "<td>west</td><td>?</td><td>timed out</td>" in page({**facts(), "mirrors": [flow]})
 
 
 def test_what_has_changed() -> None:

@@ -57,7 +57,7 @@ def is_page(path: Path) -> bool:
 def replace(name: str, text: Callable[[str], str]) -> Path:
     """Write the page `text(earlier page)` to a file, as a whole or not at all; return its path. Raises OSError."""
     path = place(name)
-    return write(name, text(path.read_text(encoding="utf-8") if path.exists() else ""))
+    return write(name, text(path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""))
 
 
 def down(facts: Mapping[str, Any]) -> frozenset[str]:
@@ -71,13 +71,31 @@ def down(facts: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
+def unknown(facts: Mapping[str, Any]) -> str:
+    """Return why the present state is not known, and so not what the site survives; '' if it is known."""
+    kafka = facts["kafka"]
+    if facts["not_checked"]:
+        return "this run did not ask all hosts"
+    if kafka and kafka["partitions"] is None:
+        return "the brokers were not asked, or did not answer"
+    if "not queried" in facts["zookeeper"].values():
+        return "the ZooKeeper servers were not asked"
+    return ""
+
+
+def out_of_sync(facts: Mapping[str, Any]) -> int:
+    """Return the number of partitions that have no leader or a replica that is not in sync."""
+    kafka = facts["kafka"] or {}
+    return int(kafka.get("offline") or 0) + int(kafka.get("under_replicated") or 0)
+
+
 def html(
     facts: Mapping[str, Any], site: str, drawing: str, rows: Sequence[Row], now: datetime, earlier: str = ""
 ) -> str:
     """Return the file.
 
     `facts` is the page as JSON (page.as_json), `site` the name of the inventory, `drawing` an SVG file, `rows` the
-    result of survival_now ([] without a cluster), and `earlier` the text of the page that this one replaces.
+    result of survival_now ([] if the state is unknown), and `earlier` the text of the page that this one replaces.
     """
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -87,18 +105,22 @@ def html(
         facts=facts,
         embedded=json.dumps({**facts, "at": now.isoformat()}).replace("<", "\\u003c"),
         drawing=re.sub(r"^.*?(?=<svg)", "", drawing, flags=re.DOTALL),
-        survival={"head": HEADLINE, "rows": [(row.failure, *row.cells) for row in rows]},
+        survival={"head": HEADLINE, "rows": [(row.failure, *row.cells) for row in rows], "unknown": unknown(facts)},
+        out_of_sync=out_of_sync(facts),
         tables=list(tables(facts)),
         changes=changes(earlier, facts),
     )
 
 
 def changes(earlier: str, facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return {at, new, gone}: the problems since an earlier page; None if its text holds no facts."""
+    """Return {at, new, gone}: the problems since an earlier page; None if its text holds no facts, or damaged ones."""
     found = FACTS.search(earlier)
-    if not found:
+    try:
+        before = json.loads(found[1]) if found else {}
+    except ValueError:
         return None
-    before = json.loads(found[1])
+    if not isinstance(before, Mapping) or not isinstance(before.get("problems"), list):
+        return None
     return {
         "at": str(before.get("at", ""))[:16].replace("T", " "),
         "new": [text for text in facts["problems"] if text not in before["problems"]],
@@ -117,7 +139,12 @@ def tables(facts: Mapping[str, Any]) -> Iterator[Table]:
         (
             "Mirrors",
             ("from", "records behind", "seconds behind"),
-            [(flow["source"], flow["behind"], round(flow["seconds"], 1)) for flow in facts["mirrors"]],
+            [
+                (flow["source"], "?", flow["silent"])
+                if flow["silent"]
+                else (flow["source"], flow["behind"], round(flow["seconds"], 1))
+                for flow in facts["mirrors"]
+            ],
         ),
         (
             "Certificates",
