@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from threading import Event
+from threading import Event, Thread
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from faults.background import Background
@@ -14,7 +14,7 @@ from faults.ledger import CLIENT, Record, text_of
 COMMIT = 1.0
 """Seconds between two commits."""
 LAST = 10.0
-"""Seconds that the last commit may take; a cluster that was killed does not answer it."""
+"""Seconds that the last commit, and leaving the group, may take; a cluster that was killed does not answer."""
 
 
 @dataclass
@@ -73,8 +73,10 @@ class Application(Background):
         return max(gaps)
 
     def close(self) -> None:
-        """Leave the group."""
-        self.consumer.close()
+        """Leave the group; of a cluster that was killed, no answer is waited for."""
+        leaving = Thread(target=self.consumer.close, daemon=True)
+        leaving.start()
+        leaving.join(LAST)
 
     def work(self) -> None:
         """Read and commit until stopped."""
