@@ -94,10 +94,11 @@ def test_a_server_is_down() -> None:
 
 
 def test_what_is_not_known_is_not_called_lost() -> None:
-    """The admin host did not answer, or the run was limited: nothing is said of what the site survives."""
+    """If the admin host does not answer, or the run was limited, the page has no table of what the site survives."""
     silent: dict[str, Any] = json.loads(as_json(declared(), probes(), {}))
     text = page(silent)
     assert "Not known: the brokers were not asked" in text and "nothing more" not in text
+    assert "DOWN" not in text
     assert "nothing more" not in page({**facts(), "not_checked": {"kafka": 1}})
     assert "nothing more" not in page({**facts(), "zookeeper": {"zk1": "not queried"}})
 

@@ -157,7 +157,10 @@ def tables(facts: Mapping[str, Any]) -> Iterator[Table]:
 
 def _brokers(kafka: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
     for host, registered in (kafka or {"registered": {}})["registered"].items():
-        yield host, "serves" if registered else "DOWN: not registered", kafka["leaders"][host] if kafka else ""
+        if kafka and kafka["partitions"] is None:
+            yield host, "not known: brokers were not asked, or did not answer", "?"
+        else:
+            yield host, "serves" if registered else "DOWN: not registered", kafka["leaders"][host] if kafka else ""
 
 
 def _racks(kafka: Mapping[str, Any] | None) -> Iterator[Sequence[Any]]:
