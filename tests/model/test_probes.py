@@ -394,6 +394,7 @@ def test_the_address_at_which_admins_look_for_a_broker(old: str, servers: str, a
     assert check_hosts(model(probe), answers) == []
     answers["dc1-kafka2"] |= {"behind": ["kafka.service"]}  # it was not restarted since its files have the address
     assert [problem.code for problem in check_hosts(model(probe), answers)] == ["ADMIN_LISTENER_CHANGED"] * bool(advice)
+    assert check_hosts(model(probe), answers, registered=["2"]) == []  # it answers where it is declared
 
 
 @pytest.mark.parametrize(
@@ -410,5 +411,17 @@ def test_the_listener_that_admins_use(state: str, installed: dict[str, int], cod
     probe = Probe("", "", "", answer(units={"kafka.service": state}, listeners=installed))
     answers = probed(probe)
     assert [problem.code for problem in check_hosts(model(probe), answers)] == codes
+    assert check_hosts(model(probe), answers, registered=["2"]) == []
     answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, "listeners": {"REPLICATION": 9093}}
     assert check_hosts(model(probe), answers) == []
+
+
+def test_only_the_first_admin_listener_has_answered() -> None:
+    """By it, the cluster was asked; another one that changes is told of."""
+    both: dict[str, Any] = {"kafka_admin_listeners": {"REPLICATION": {}, "CLIENT": {}}}
+    installed = {"listeners": {"REPLICATION": 9095, "CLIENT": 9095}}
+    probe = Probe("", "", "", answer(units={"kafka.service": "active"}, **installed), declared=both)
+    found = check_hosts(model(probe), probed(probe), registered=["2"])
+    assert [(problem.code, problem.variable) for problem in found] == [
+        ("ADMIN_LISTENER_CHANGED", "kafka_listeners[CLIENT]")
+    ]

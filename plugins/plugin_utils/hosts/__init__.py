@@ -59,7 +59,7 @@ def check_hosts(
     `offline`: partitions without a leader.
     `alone`: {broker id: partitions without a leader of which this broker was the only in-sync replica}.
     `lost`: partitions whose records the user gave up (-e lost=...).
-    `registered`: ids of the brokers that are up.
+    `registered`: ids of the brokers that are up, as the first admin listener answered.
     """
     problems: list[Problem] = []
     older = {host: connections.ports_with_older_rules(model.machines[host], probe) for host, probe in probes.items()}
@@ -80,7 +80,7 @@ def check_hosts(
         *disks.foreign_clusters(model, probes),
         *disks.capacity(model, probes),
         *archives.missing_archives(model, probes),
-        *ports.changed_ports(model, probes),
+        *ports.changed_ports(model, probes, registered),
         *protocol.protocol_steps(model, probes, registered),
         *departed.dropped_brokers(model, probes, undeclared or {}),
         *departed.dropped_log_dirs(model, probes, offline, alone or {}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -13,16 +13,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 Probe = Mapping[str, Any]
 
 
-def changed_ports(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+def changed_ports(model: Model, probes: Mapping[str, Probe], registered: Collection[str] = ()) -> Iterator[Problem]:
     """Yield a problem for each running ZooKeeper server and broker that does not listen where it is declared.
 
-    The run itself, or a restarted ZooKeeper server, connects there. `probes` is {host: result of host_probe}.
+    The run itself, or a restarted ZooKeeper server, connects there. `probes` is {host: result of host_probe};
+    `registered` are the ids of the brokers that are up, as the first admin listener answered.
     """
     yield from _zookeeper_ports(model, probes)
     yield from _zookeeper_addresses(model, probes)
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
-            yield from _admin_listeners(model, broker, probes)
+            answered = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None) if registered else None
+            yield from _admin_listeners(model, broker, probes, answered)
 
 
 def _is_active(probe: Probe, unit: str) -> bool:
@@ -98,14 +100,20 @@ ADMIN_LISTENER_CHANGED_NETWORK = ADMIN_LISTENER_CHANGED_ADDRESS.variant(
 )
 
 
-def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+def _admin_listeners(
+    model: Model, broker: Broker, probes: Mapping[str, Probe], answered: str | None
+) -> Iterator[Problem]:
     """Yield a problem for each admin listener whose port or address changes, unless another broker has it already.
 
     A restart of one broker queries all brokers through an admin listener; one broker that has the listener is enough.
+    The listener named `answered` is not judged: it answers where it is declared, whatever the files say. After a run
+    that wrote wrong files and stopped, most brokers still run with the former ones, which the next run declares again.
     """
-    yield from _moved_listeners(model, broker, probes)
+    yield from _moved_listeners(model, broker, probes, answered)
     installed = probes[broker.name]["listeners"]
     for listener in broker.listeners if installed else ():
+        if listener.name == answered:
+            continue
         port, old = whole(listener.port), installed.get(listener.name.upper())
         if listener.name not in broker.inputs.mapping("kafka_admin_listeners") or old == port:
             continue
@@ -118,7 +126,9 @@ def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) 
             yield broker.report(ADMIN_LISTENER_CHANGED_NEW, listener.variable, port)
 
 
-def _moved_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+def _moved_listeners(
+    model: Model, broker: Broker, probes: Mapping[str, Probe], answered: str | None
+) -> Iterator[Problem]:
     """Yield a problem for each admin listener that moves to another address of the host, at the same port.
 
     The listener may move if the admin host also knows its former address, or if another broker has moved already.
@@ -131,7 +141,7 @@ def _moved_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) 
         same_port = probes[broker.name]["listeners"].get(listener.name.upper()) == whole(listener.port)
         if not old or not same_port or settings is None or old == declared or old in _hosts_of(known):
             continue
-        if any(_has_moved(other, listener.name, probes) for other in model.brokers):
+        if listener.name == answered or any(_has_moved(other, listener.name, probes) for other in model.brokers):
             continue
         added = old == str(broker.address("client")) and declared == str(broker.address("replication"))
         kind = ADMIN_LISTENER_CHANGED_NETWORK if added else ADMIN_LISTENER_CHANGED_ADDRESS
