@@ -106,8 +106,8 @@ def _admin_listeners(
     """Yield a problem for each admin listener whose port or address changes, unless another broker has it already.
 
     A restart of one broker queries all brokers through an admin listener; one broker that has the listener is enough.
-    The listener named `answered` is not judged: it answers where it is declared, whatever the files say. After a run
-    that wrote wrong files and stopped, most brokers still run with the former ones, which the next run declares again.
+    The listener named `answered` is not judged: it answers where it is declared, even if the files have another
+    address. After a run that wrote wrong files and stopped, most brokers still run with the former ones.
     """
     yield from _moved_listeners(model, broker, probes, answered)
     installed = probes[broker.name]["listeners"]
