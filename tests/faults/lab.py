@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import ElectionType, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -73,10 +73,15 @@ class Lab:
     # What is there
 
     def partitions(self, topic: str) -> dict[int, Partition]:
-        """Return the partitions of a topic; a broker that has not heard of it yet is asked again."""
-        found = until(
-            f"partitions of {topic}", lambda: self.admin.list_topics(topic, timeout=5).topics[topic].partitions, 30
-        )
+        """Return the partitions of a topic; who has not heard of it yet, or does not answer, is asked again."""
+
+        def answered() -> dict[int, Any]:
+            try:
+                return self.admin.list_topics(topic, timeout=5).topics[topic].partitions
+            except KafkaException:
+                return {}
+
+        found = until(f"partitions of {topic}", answered, 60)
         return {number: Partition(p.leader, p.replicas, p.isrs) for number, p in found.items()}
 
     def leader(self, topic: str, partition: int = 0) -> str:

@@ -21,9 +21,11 @@ def changed_ports(model: Model, probes: Mapping[str, Probe], registered: Collect
     """
     yield from _zookeeper_ports(model, probes)
     yield from _zookeeper_addresses(model, probes)
+    older = any("kafka.service" in probes[broker.name]["behind"] for broker in model.brokers if broker.name in probes)
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
-            answered = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None) if registered else None
+            first = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None)
+            answered = first if registered and older else None
             yield from _admin_listeners(model, broker, probes, answered)
 
 
@@ -106,8 +108,8 @@ def _admin_listeners(
     """Yield a problem for each admin listener whose port or address changes, unless another broker has it already.
 
     A restart of one broker queries all brokers through an admin listener; one broker that has the listener is enough.
-    The listener named `answered` is not judged: it answers where it is declared, even if the files have another
-    address. After a run that wrote wrong files and stopped, most brokers still run with the former ones.
+    The listener named `answered` is not judged: it answers where it is declared, and the files of a broker are newer
+    than its process. After a run that wrote wrong files and stopped, most brokers still run with the former ones.
     """
     yield from _moved_listeners(model, broker, probes, answered)
     installed = probes[broker.name]["listeners"]
