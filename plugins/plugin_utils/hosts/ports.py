@@ -21,11 +21,12 @@ def changed_ports(model: Model, probes: Mapping[str, Probe], registered: Collect
     """
     yield from _zookeeper_ports(model, probes)
     yield from _zookeeper_addresses(model, probes)
-    older = any("kafka.service" in probes[broker.name]["behind"] for broker in model.brokers if broker.name in probes)
+    asked = [probes[broker.name] for broker in model.brokers if broker.name in probes and registered]
+    older = any("kafka.service" in probe["behind"] for probe in asked)
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
             first = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None)
-            answered = first if registered and older else None
+            answered = first if older else None
             yield from _admin_listeners(model, broker, probes, answered)
 
 
