@@ -1,0 +1,97 @@
+"""Serves metrics of a cluster to Prometheus; a systemd service runs this program without Ansible.
+
+The cluster is read at intervals, not at each scrape, so that several servers and people who reload a page do not add to
+its load.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Metric, Snapshot, metrics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.reading import snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+
+STALE = 3
+"""Intervals after which the last answer of the cluster is no longer served."""
+
+
+class Exporter:
+    """Keeps the last state of a cluster, and returns it as metrics."""
+
+    def __init__(self, interval: float) -> None:
+        """`interval` is the time between two readings in seconds."""
+        self.interval, self.last, self.failed = interval, None, 0
+        self.last: Snapshot | None
+        self.took = 0.0
+        """How long the last reading took, in seconds."""
+
+    def read(self, admin: Admin, settings: Mapping[str, Any]) -> None:
+        """Read the cluster once; an error is printed and counted, and the last state stays until it is stale."""
+        began, racks = time.monotonic(), {int(one): str(rack) for one, rack in settings["racks"].items()}
+        try:
+            self.last = snapshot(admin, settings["groups"], settings["groups_exclude"], racks)
+        except Failure as error:
+            self.failed += 1
+            print(f"the cluster was not read: {error}", flush=True)
+        self.took = time.monotonic() - began
+
+    def current(self, now: float) -> Iterator[Metric]:
+        """Yield the metrics; those of the cluster are left out if the last answer is too old. `now`: since 1970."""
+        last = self.last
+        fresh = last is not None and now - last.taken <= STALE * self.interval
+        yield Metric("kafka_exporter_up", "1 if the cluster answered a short time ago, else 0.", (), [((), fresh)])
+        yield Metric("kafka_exporter_failures", "Readings that failed since the start.", (), [((), self.failed)])
+        yield Metric("kafka_exporter_reading_seconds", "How long the last reading took.", (), [((), self.took)])
+        if last and fresh:
+            yield from metrics(last)
+
+
+class Collector:
+    """The metrics of an exporter, as prometheus_client collects them."""
+
+    def __init__(self, exporter: Exporter) -> None:
+        """Collect from `exporter`."""
+        self.exporter = exporter
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the metrics as prometheus_client's families."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        for metric in self.exporter.current(time.time()):
+            family = GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
+            for labels, value in metric.samples:
+                family.add_metric(labels, float(value))
+            yield family
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Serve until SIGTERM. The argument is a JSON file with the settings (roles/kafka_exporter)."""
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    (file,) = arguments or sys.argv[1:]
+    settings = json.loads(Path(file).read_text(encoding="utf-8"))
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    exporter, registry = Exporter(settings["interval"]), CollectorRegistry()
+    registry.register(Collector(exporter))
+    admin = Admin(settings["client"])
+    start_http_server(settings["port"], settings["address"], registry)
+    while not stopping.is_set():
+        exporter.read(admin, settings)
+        stopping.wait(max(0.0, settings["interval"] - exporter.took))
+    admin.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
