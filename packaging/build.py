@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from jars import build_trees, missing_maven
-from products import PYTHONS, TARGETS, TREES, Product, is_current, product
+from products import PYTHONS, TARGETS, TREES, WHEELHOUSES, Product, is_current, product
 from steps import only_build
 from tarballs import BuildError
 from wheels import build_jobs, build_wheelhouse
@@ -70,7 +70,7 @@ def build_all(items: Sequence[Product], root: Path, pythons: Sequence[str], upda
     with ThreadPoolExecutor() as pool:
         futures = [pool.submit(build_trees, trees, root, update)] if trees else []
         calls: dict[str, Callable[[Product, Path], None]]
-        calls = {"wheelhouse": partial(build_wheelhouse, pythons=pythons), "jobs": build_jobs}
+        calls = {**dict.fromkeys(WHEELHOUSES, partial(build_wheelhouse, pythons=pythons)), "jobs": build_jobs}
         for item in stale:
             if item.target in calls:
                 futures.append(pool.submit(attempt, item.target, partial(calls[item.target], item, root)))

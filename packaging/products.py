@@ -18,7 +18,12 @@ TREES = {
     "zookeeper": Tree("apache-zookeeper-{}-bin", ".tar.gz", "lib", "zk-run-class.sh"),
     "spark-jars": Tree("spark-jars-{}", ".tgz", ""),
 }
-TARGETS = (*TREES, "wheelhouse", "jobs")
+# By target, the lock file of a wheelhouse below the repository, the wheel whose version names it, and its name.
+WHEELHOUSES = {
+    "wheelhouse": ("spark_jobs/requirements.lock", "pyspark", "spark-wheelhouse-{}.tar"),
+    "exporter": ("packaging/exporter/requirements.lock", "confluent-kafka", "exporter-wheelhouse-{}.tar"),
+}
+TARGETS = (*TREES, *WHEELHOUSES, "jobs")
 # Of hosts: Ubuntu 22.04, Debian 12, Ubuntu 24.04, Debian 13, and the next. One wheelhouse fits them all: PySpark is
 # no binary.
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -70,12 +75,13 @@ def product(target: str, root: Path, output: Path, pythons: Sequence[str] = PYTH
         inputs = (packaging / "pom.xml", *(path for path in sorted(folder.rglob("*")) if path.is_file()))
         return Product(target, output / (tree.top.format(version) + tree.suffix), inputs)
     constraints = packaging / "build-constraints.txt"
-    if target == "wheelhouse":
-        lock = jobs / "requirements.lock"
-        spark = re.match(r"pyspark==([^\s;]+)", requirements(lock).get("pyspark", ""))
-        if not spark:
-            raise BuildError(f"{lock}: no pyspark==VERSION, and it names the wheelhouse")
-        return Product(target, output / f"spark-wheelhouse-{spark[1]}.tar", (lock, constraints), " ".join(pythons))
+    if target in WHEELHOUSES:
+        path, wheel, name = WHEELHOUSES[target]
+        lock = root / path
+        found = re.match(rf"{wheel}==([^\s;]+)", requirements(lock).get(wheel, ""))
+        if not found:
+            raise BuildError(f"{lock}: no {wheel}==VERSION, and it names the wheelhouse")
+        return Product(target, output / name.format(found[1]), (lock, constraints), " ".join(pythons))
     version = tomllib.loads(read(jobs / "pyproject.toml")).get("project", {}).get("version")
     if not version:
         raise BuildError(f"{jobs / 'pyproject.toml'}: no version in [project], and it names the wheel")

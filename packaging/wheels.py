@@ -47,9 +47,9 @@ def pip(command: Sequence[str], *arguments: str, build: Path | None = None) -> N
 
 
 def build_wheelhouse(item: Product, root: Path, pythons: Sequence[str]) -> None:
-    """Build or download a wheel for each line of the jobs' lock file, and for each Python of hosts if they differ."""
+    """Build or download a wheel for each line of the lock file, and for each Python of hosts if they differ."""
     made_from, (command, version) = key(item, root), pip_command()
-    lock = requirements(root / "spark_jobs" / "requirements.lock")
+    lock = requirements(item.inputs[0])
     built = sorted(BUILT_FROM_SOURCE & lock.keys())
     extra = STORED if version >= (23, 1) else ""  # the first pip that takes it here
     with staging(item.file.parent) as stage, ThreadPoolExecutor() as pool:
@@ -60,6 +60,8 @@ def build_wheelhouse(item: Product, root: Path, pythons: Sequence[str]) -> None:
         common = ["--quiet", "--no-deps", "--require-hashes"]
 
         def build() -> None:
+            if not built:
+                return
             with step(item.target, f"built a wheel of {', '.join(built)}"):
                 source = ["--wheel-dir", str(stage / "wheels"), "--requirement", str(stage / "built.txt")]
                 pip(command, "wheel", *common, *source, build=root / "packaging" / "build-constraints.txt")
