@@ -32,7 +32,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches 
 # Keys that accompany a verb in a grant, each with the verbs that use it.
 BESIDE = {
     "group": ("consume",),
-    "topics": ("connect", "mirror_maker"),
+    "topics": ("connect", "exporter", "mirror_maker"),
     "groups": ("mirror_maker",),
     "source": ("mirror_maker",),
 }

@@ -105,6 +105,8 @@ def _exporter(grant: Grant) -> Iterator[Acl]:
         yield acl(CLUSTER, "", "DESCRIBE")
         yield acl(TOPIC, "*", "DESCRIBE")
         yield acl(GROUP, "*", "DESCRIBE")
+        for topic in listed(grant.get("topics")):
+            yield acl(TOPIC, topic, "READ")  # the time of a record is known only when it is read
 
 
 VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {

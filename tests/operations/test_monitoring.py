@@ -1,0 +1,67 @@
+"""Prometheus collects what the exporter reads, and the queries of all alerts find data."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import yaml
+from faults.inventory import ROOT, Inventory
+from faults.lab import Lab, until
+
+ALERTS = ROOT / "roles" / "prometheus" / "files" / "alerts.yml"
+BROKER_MISSING = 'ALERTS{alertname="KafkaBrokerMissing", alertstate="firing"}'
+
+
+def found(inventory: Inventory, query: str) -> list[dict[str, Any]]:
+    """Return the result of a query, asked on the host of Prometheus."""
+    (host,) = inventory.hosts("monitoring")
+    url = f"http://127.0.0.1:9090/api/v1/query?query={quote(query)}"
+    answer = json.loads(inventory.run(host, f"curl --silent --show-error '{url}'"))
+    assert answer["status"] == "success", answer
+    return list(answer["data"]["result"])
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return the alerts of the role."""
+    return [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+
+
+def metrics_of(query: str) -> set[str]:
+    """Return the names of the metrics in a query."""
+    return set(re.findall(r"\b(?:kafka_\w+|up)\b", re.sub(r"\{.*?\}|\bby \(.*?\)", "", query)))
+
+
+def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> None:
+    """And links to a page; nothing fires on a healthy site."""
+    until("a scrape", lambda: found(inventory, "kafka_exporter_up == 1"), 120, 2)
+    for rule in rules():
+        for metric in metrics_of(rule["expr"]):
+            until(f"{metric} of {rule['alert']}", lambda metric=metric: found(inventory, metric), 60, 2)
+        assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
+    assert found(inventory, 'ALERTS{alertstate="firing"}') == []
+
+
+def test_nobody_else_reaches_the_pages(inventory: Inventory) -> None:
+    """They have no login."""
+    (host,) = inventory.hosts("monitoring")
+    own = inventory.client_address(host)
+    listening = inventory.run(host, "ss --listening --tcp --numeric --no-header | awk '{print $4}'").split()
+    ports = {"9090", "9093", "9094", "9308"}
+    assert {one for one in listening if one.rpartition(":")[2] in ports} == {
+        f"127.0.0.1:{port}" for port in ports - {"9094"}
+    }, own
+
+
+@pytest.mark.campaign
+def test_a_broker_that_is_missing_is_told(inventory: Inventory) -> None:
+    """The alert fires, and resolves after its return."""
+    lab, broker = Lab(inventory), inventory.hosts("kafka")[0]
+    lab.kill_and_keep_down(broker, "kafka.service")
+    try:
+        until("the alert", lambda: found(inventory, BROKER_MISSING), 240, 2)
+    finally:
+        lab.heal()
+    until("the end of the alert", lambda: not found(inventory, BROKER_MISSING), 240, 2)
