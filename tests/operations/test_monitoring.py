@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -39,7 +40,7 @@ def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> No
     until("a scrape", lambda: found(inventory, "kafka_exporter_up == 1"), 120, 2)
     for rule in rules():
         for metric in metrics_of(rule["expr"]):
-            until(f"{metric} of {rule['alert']}", lambda metric=metric: found(inventory, metric), 60, 2)
+            until(f"{metric} of {rule['alert']}", partial(found, inventory, metric), 60, 2)
         assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
     assert found(inventory, 'ALERTS{alertstate="firing"}') == []
 

@@ -28,11 +28,9 @@ class Exporter:
     """Keeps the last state of a cluster, and returns it as metrics."""
 
     def __init__(self, interval: float) -> None:
-        """`interval` is the time between two readings in seconds."""
-        self.interval, self.last, self.failed = interval, None, 0
-        self.last: Snapshot | None
-        self.took = 0.0
-        """How long the last reading took, in seconds."""
+        """`interval` is the time between two readings in seconds; `took` is how long the last one took."""
+        self.interval, self.failed, self.took = interval, 0, 0.0
+        self.last: Snapshot | None = None
 
     def read(self, admin: Admin, settings: Mapping[str, Any]) -> None:
         """Read the cluster once; an error is printed and counted, and the last state stays until it is stale."""
