@@ -20,7 +20,8 @@ def found(inventory: Inventory, query: str) -> list[dict[str, Any]]:
     """Return the result of a query, asked on the host of Prometheus."""
     (host,) = inventory.hosts("monitoring")
     url = f"http://127.0.0.1:9090/api/v1/query?query={quote(query)}"
-    answer = json.loads(inventory.run(host, f"curl --silent --show-error '{url}'"))
+    program = f"from urllib.request import urlopen; print(urlopen('{url}').read().decode())"
+    answer = json.loads(inventory.run(host, f'python3 -c "{program}"'))
     assert answer["status"] == "success", answer
     return list(answer["data"]["result"])
 
