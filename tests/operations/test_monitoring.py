@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from urllib.parse import quote
 
 import pytest
 import yaml
+from confluent_kafka import Consumer, TopicPartition
 from faults.inventory import ROOT, Inventory
 from faults.lab import Lab, until
 
 ALERTS = ROOT / "roles" / "prometheus" / "files" / "alerts.yml"
+SERIES = Path(__file__).with_name("alerts.yml")
 BROKER_MISSING = 'ALERTS{alertname="KafkaBrokerMissing", alertstate="firing"}'
 
 
@@ -36,14 +39,33 @@ def metrics_of(query: str) -> set[str]:
     return set(re.findall(r"\b(?:kafka_\w+|up)\b", re.sub(r"\{.*?\}|\bby \(.*?\)", "", query)))
 
 
+def test_alerts_fire_when_they_should(inventory: Inventory) -> None:
+    """With series of alerts.yml beside this file; promtool is a part of the package."""
+    (host,) = inventory.hosts("monitoring")
+    folder = inventory.run(host, "mktemp --directory").strip()
+    for name, text in (("alerts.yml", ALERTS.read_text()), ("test.yml", SERIES.read_text())):
+        inventory.run(host, f"cat >{folder}/{name}", stdin=text)
+    said = inventory.run(host, f"cd {folder} && promtool test rules test.yml; code=$?; rm -r {folder}; exit $code")
+    assert "SUCCESS" in said
+
+
 def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> None:
     """And links to a page; nothing fires on a healthy site."""
+    own = {**inventory.kafka_properties, "group.id": "words-monitored", "enable.auto.commit": False}
+    with closing(Consumer(own)) as reader:  # some metrics are those of groups
+        reader.commit(offsets=[TopicPartition("streams-plaintext-input", 0, 0)], asynchronous=False)
     until("a scrape", lambda: found(inventory, "kafka_exporter_up == 1"), 120, 2)
     for rule in rules():
         for metric in metrics_of(rule["expr"]):
             until(f"{metric} of {rule['alert']}", partial(found, inventory, metric), 60, 2)
         assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
     assert found(inventory, 'ALERTS{alertstate="firing"}') == []
+
+
+def test_racks_of_leaders(inventory: Inventory) -> None:
+    """As the inventory declares them."""
+    of_brokers = found(inventory, "kafka_broker_leader_partitions")
+    assert {one["metric"]["rack"] for one in of_brokers} == {"dc1-a", "dc1-b", "dc1-c"}
 
 
 def test_nobody_else_reaches_the_pages(inventory: Inventory) -> None:
