@@ -1,6 +1,7 @@
 """Computes metrics of a cluster from what was read of it. No I/O.
 
-Names and labels are those of kafka_exporter where the meaning is the same, so that dashboards and alerts for it work.
+Names and labels are those of the project danielqsj/kafka_exporter where the meaning is the same, so that dashboards and
+alerts for it work.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class Snapshot:
     ends: Ends
     groups: Mapping[str, Group]
     """The consumer groups by name."""
-    unread: Mapping[str, Mapping[Place, int]] = field(default_factory=dict)
-    """{group: {partition: timestamp in ms of its first unread record}}, of partitions with unread records."""
+    unread: Mapping[str, Mapping[Place, int | None]] = field(default_factory=dict)
+    """{group: {partition: timestamp in ms of its first unread record, None without one}}; not known of the others."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker, as the inventory declares it."""
     taken: float = 0.0
     """When it was read, in seconds since 1970."""
+    unanswered: int = 0
+    """How many partitions, groups and brokers did not answer."""
 
 
 def metrics(snapshot: Snapshot) -> Iterator[Metric]:
@@ -54,6 +57,13 @@ def metrics(snapshot: Snapshot) -> Iterator[Metric]:
 def _brokers(snapshot: Snapshot) -> Iterator[Metric]:
     found = snapshot.metadata
     yield Metric("kafka_brokers", "Number of brokers that are registered.", (), [((), len(found.brokers))])
+    yield Metric("kafka_brokers_declared", "Number of brokers of the inventory.", (), [((), len(snapshot.racks))])
+    yield Metric(
+        "kafka_exporter_unanswered",
+        "Number of partitions, groups and brokers that did not answer, and whose metrics are missing.",
+        (),
+        [((), snapshot.unanswered)],
+    )
     yield Metric(
         "kafka_broker_info",
         "The address of a broker; the value is 1.",
@@ -124,7 +134,7 @@ def _groups(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield Metric(
         "kafka_consumergroup_lag",
-        "Number of records of a partition that a group has not read; markers of transactions count.",
+        "Number of records of a partition that a group has not read, transaction markers included.",
         labels,
         [sample for name, found in lags.items() for sample in _of_places(found.items(), name)],
     )
@@ -154,12 +164,13 @@ def _totals(lags: Mapping[Place, int]) -> Counter[str]:
 
 
 def _ages(snapshot: Snapshot, group: str, lags: Mapping[Place, int]) -> Iterator[Sample]:
-    """Yield the age of the oldest unread record of each topic, but not of a topic whose records could not be read."""
+    """Yield the age of the oldest unread record of each topic, without topics whose records could not be read."""
     times = snapshot.unread.get(group, {})
     for topic in sorted({topic for topic, _ in lags}):
         waiting = [place for place, lag in lags.items() if place[0] == topic and lag]
-        oldest = min((times[place] for place in waiting if place in times), default=None)
+        known = [times[place] for place in waiting if place in times]
+        oldest = min((when for when in known if when is not None and when >= 0), default=None)
         if oldest is not None:
             yield (group, topic), max(0.0, snapshot.taken - oldest / 1000)
-        elif not waiting or group in snapshot.unread:  # only markers of transactions
+        elif len(known) == len(waiting):  # nothing waits, or only markers of transactions and records without a time
             yield (group, topic), 0.0

@@ -1,7 +1,6 @@
 """Serves metrics of a cluster to Prometheus; a systemd service runs this program without Ansible.
 
-The cluster is read at intervals, not at each scrape, so that several servers and people who reload a page do not add to
-its load.
+The cluster is read at intervals. Scrapes cause no requests to it.
 """
 
 from __future__ import annotations
@@ -11,14 +10,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Metric, Snapshot, metrics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.reading import snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.reading import Reader
 
 STALE = 3
 """Intervals after which the last answer of the cluster is no longer served."""
@@ -28,27 +25,27 @@ class Exporter:
     """Keeps the last state of a cluster, and returns it as metrics."""
 
     def __init__(self, interval: float) -> None:
-        """`interval` is the time between two readings in seconds; `took` is how long the last one took."""
-        self.interval, self.failed, self.took = interval, 0, 0.0
+        """`interval` is the time between two readings in seconds; `duration` is how long the last one took."""
+        self.interval, self.failures, self.duration = interval, 0, 0.0
         self.last: Snapshot | None = None
 
-    def read(self, admin: Admin, settings: Mapping[str, Any]) -> None:
-        """Read the cluster once; an error is printed and counted, and the last state stays until it is stale."""
-        began, racks = time.monotonic(), {int(one): str(rack) for one, rack in settings["racks"].items()}
+    def read(self, read: Callable[[], Snapshot]) -> None:
+        """Call `read` once; an error is printed and counted, and the last state is kept until it is stale."""
+        began = time.monotonic()
         try:
-            self.last = snapshot(admin, settings["groups"], settings["groups_exclude"], racks)
-        except Failure as error:
-            self.failed += 1
-            print(f"the cluster was not read: {error}", flush=True)
-        self.took = time.monotonic() - began
+            self.last = read()
+        except Exception as error:  # of this reading: the next one may succeed
+            self.failures += 1
+            print(f"the cluster was not read: {type(error).__name__}: {error}", flush=True)
+        self.duration = time.monotonic() - began
 
     def current(self, now: float) -> Iterator[Metric]:
         """Yield the metrics; those of the cluster are left out if the last answer is too old. `now`: since 1970."""
         last = self.last
-        fresh = last is not None and now - last.taken <= STALE * self.interval
-        yield Metric("kafka_exporter_up", "1 if the cluster answered a short time ago, else 0.", (), [((), fresh)])
-        yield Metric("kafka_exporter_failures", "Readings that failed since the start.", (), [((), self.failed)])
-        yield Metric("kafka_exporter_reading_seconds", "How long the last reading took.", (), [((), self.took)])
+        fresh = last is not None and now - last.taken <= STALE * self.interval + self.duration
+        yield Metric("kafka_exporter_up", "1 if the cluster was read a short time ago, else 0.", (), [((), fresh)])
+        yield Metric("kafka_exporter_failures", "Readings that failed since the start.", (), [((), self.failures)])
+        yield Metric("kafka_exporter_reading_seconds", "How long the last reading took.", (), [((), self.duration)])
         if last and fresh:
             yield from metrics(last)
 
@@ -77,18 +74,15 @@ def main(arguments: Sequence[str] = ()) -> int:
 
     (file,) = arguments or sys.argv[1:]
     settings = json.loads(Path(file).read_text(encoding="utf-8"))
-    stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, lambda *_: sys.exit(0))  # also in the middle of a reading, which changes nothing
     exporter, registry = Exporter(settings["interval"]), CollectorRegistry()
     registry.register(Collector(exporter))
-    admin = Admin(settings["client"])
+    reader, pause = Reader(settings), threading.Event()
     start_http_server(settings["port"], settings["address"], registry)
-    while not stopping.is_set():
-        exporter.read(admin, settings)
-        stopping.wait(max(0.0, settings["interval"] - exporter.took))
-    admin.close()
-    return 0
+    while True:
+        exporter.read(reader.read)
+        pause.wait(max(1.0, settings["interval"] - exporter.duration))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+"""Reads a cluster again and again for the exporter: what does not answer is left out and counted, not an error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, answer
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Group, Place
+
+# One record is read of a partition, so little is fetched at once.
+ONE_RECORD = {
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "group.id": "unused",
+    "auto.offset.reset": "error",
+    "fetch.message.max.bytes": 1024,  # a larger record arrives all the same
+    "queued.min.messages": 1,
+    "fetch.wait.max.ms": 100,
+}
+
+
+def offsets(admin: Admin, places: Iterable[Place]) -> tuple[dict[Place, int], dict[Place, int], int]:
+    """Return the first offset of each partition, the offset that its next record gets, and how many did not answer."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    specs: Any = OffsetSpec
+    found: list[dict[Place, int]] = []
+    failed = set[Place]()
+    for spec in (specs.earliest(), specs.latest()):
+        asked = {TopicPartition(topic, number): spec for topic, number in places}
+        futures = admin.client.list_offsets(asked, request_timeout=ASK) if asked else {}
+        known: dict[Place, int] = {}
+        for one, future in futures.items():
+            try:
+                known[one.topic, one.partition] = answer(future, ASK).offset
+            except AdminError:
+                failed.add((one.topic, one.partition))
+        found.append(known)
+    both = found[0].keys() & found[1].keys()
+    earliest, latest = ({place: one[place] for place in both} for one in found)
+    return earliest, latest, len(failed)
+
+
+def names(admin: Admin) -> tuple[list[str], int]:
+    """Return the names of all consumer groups, and how many brokers did not answer. Raises AdminError without any."""
+    found = answer(admin.client.list_consumer_groups(request_timeout=ASK), ASK)
+    if found.errors and not found.valid:
+        raise AdminError("; ".join(sorted(str(error) for error in found.errors)))
+    return sorted(one.group_id for one in found.valid if one.group_id), len(found.errors)
+
+
+def groups(admin: Admin, wanted: Iterable[str]) -> tuple[dict[str, Group], int]:
+    """Return {name: group with its members and committed offsets}, and how many groups did not answer."""
+    from confluent_kafka import ConsumerGroupTopicPartitions
+
+    asked, found, failed = list(wanted), dict[str, Group](), 0
+    described = admin.client.describe_consumer_groups(asked, request_timeout=ASK) if asked else {}
+    committed = {  # the library accepts one group per request
+        name: admin.client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)], request_timeout=ASK)[name]
+        for name in asked
+    }
+    for name in asked:
+        try:
+            one = answer(described[name], ASK)
+            places = answer(committed[name], ASK).topic_partitions
+        except AdminError:
+            failed += 1
+            continue
+        members = [{"client_id": member.client_id} for member in one.members]
+        offsets = {(place.topic, place.partition): place.offset for place in places if place.offset >= 0}
+        found[name] = Group(name, one.state.name, members, offsets)
+    return found, failed
+
+
+class FirstRecords:
+    """Finds the times of records at given offsets, with one connection to each broker."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        """Connect with librdkafka's `properties`. Raises ClientError."""
+        self.consumer = client.consumer({**properties, **ONE_RECORD})
+
+    def times(self, begin: Mapping[Place, int], seconds: float) -> dict[Place, int | None]:
+        """Return the timestamp of the first record from an offset on (ms since 1970), within `seconds`.
+
+        None stands for a partition without such a record. Partitions that may not be read, or that do not answer, are
+        left out.
+        """
+        from confluent_kafka import KafkaError, TopicPartition
+
+        found: dict[Place, int | None] = {}
+        left, deadline = {*begin}, time.monotonic() + seconds
+        self.consumer.assign([TopicPartition(topic, number, begin[topic, number]) for topic, number in sorted(begin)])
+        while left and time.monotonic() < deadline:
+            message = self.consumer.poll(0.2)
+            if message is None or message.topic() is None:
+                continue
+            place, error = (message.topic(), message.partition()), message.error()
+            if place not in left:
+                continue
+            if error is None:
+                found[place] = message.timestamp()[1]
+            elif error.code() == KafkaError._PARTITION_EOF:
+                found[place] = None
+            left.discard(place)
+            self.consumer.pause([TopicPartition(*place)])
+        self.consumer.unassign()
+        return found
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.consumer.close()
