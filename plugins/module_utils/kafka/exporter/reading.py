@@ -43,7 +43,7 @@ class Reader:
     def first_unread(self, groups: Mapping[str, Group], ends: Ends) -> dict[str, dict[Place, int | None]]:
         """Return {group: {partition: timestamp of the first record that the group has not read}}.
 
-        None stands for a partition without such a record: only markers of transactions follow. Partitions whose records
+        A partition without such a record has None: only markers of transactions follow. Partitions whose records
         could not be read are left out. Each record is read once, also for several groups, and not again while a group
         waits at it.
         """

@@ -86,7 +86,7 @@ class FirstRecords:
     def times(self, begin: Mapping[Place, int], seconds: float) -> dict[Place, int | None]:
         """Return the timestamp of the first record from an offset on (ms since 1970), within `seconds`.
 
-        None stands for a partition without such a record. Partitions that may not be read, or that do not answer, are
+        A partition without such a record has None. Partitions that may not be read, or that do not answer, are
         left out.
         """
         from confluent_kafka import KafkaError, TopicPartition
