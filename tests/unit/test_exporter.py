@@ -121,14 +121,14 @@ def test_an_answer_that_is_too_old_is_not_served() -> None:
     def fails() -> Snapshot:
         raise ValueError("group_id cannot be empty")
 
-    assert served(0)["kafka_exporter_up"] == {(): 0}
+    assert served(0)["lag_exporter_up"] == {(): 0}
     exporter.read(snapshot)
     exporter.duration = 0
-    assert served(30)["kafka_exporter_up"] == {(): 1} and "kafka_brokers" in served(30)
+    assert served(30)["lag_exporter_up"] == {(): 1} and "kafka_brokers" in served(30)
     exporter.read(fails)
     exporter.duration = 0
     assert served(29)["kafka_brokers"] == {(): 2}, "of the last answer"
-    assert served(31)["kafka_exporter_up"] == {(): 0} and served(31)["kafka_exporter_failures"] == {(): 1}
+    assert served(31)["lag_exporter_up"] == {(): 0} and served(31)["lag_exporter_failures"] == {(): 1}
     assert "kafka_brokers" not in served(31)
     exporter.duration = 5  # a reading that takes long is no silence
     assert "kafka_brokers" in served(31)

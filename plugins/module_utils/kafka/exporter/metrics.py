@@ -59,7 +59,7 @@ def _brokers(snapshot: Snapshot) -> Iterator[Metric]:
     yield Metric("kafka_brokers", "Number of brokers that are registered.", (), [((), len(found.brokers))])
     yield Metric("kafka_brokers_declared", "Number of brokers of the inventory.", (), [((), len(snapshot.racks))])
     yield Metric(
-        "kafka_exporter_unanswered",
+        "lag_exporter_unanswered",
         "Number of partitions, groups and brokers that did not answer, and whose metrics are missing.",
         (),
         [((), snapshot.unanswered)],

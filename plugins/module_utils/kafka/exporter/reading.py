@@ -20,7 +20,7 @@ class Reader:
     """Reads one cluster again and again, and remembers the times of records that groups still have to read."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """`settings` are those of the role kafka_exporter. Raises ClientError."""
+        """`settings` are those of the role lag_exporter. Raises ClientError."""
         self.admin, self.records = Admin(settings["client"]), watching.FirstRecords(settings["client"])
         self.include, self.exclude = settings["groups"], settings["groups_exclude"]
         self.racks = {int(one): str(rack) for one, rack in settings["racks"].items()}

@@ -43,9 +43,9 @@ class Exporter:
         """Yield the metrics; those of the cluster are left out if the last answer is too old. `now`: since 1970."""
         last = self.last
         fresh = last is not None and now - last.taken <= STALE * self.interval + self.duration
-        yield Metric("kafka_exporter_up", "1 if the cluster was read a short time ago, else 0.", (), [((), fresh)])
-        yield Metric("kafka_exporter_failures", "Readings that failed since the start.", (), [((), self.failures)])
-        yield Metric("kafka_exporter_reading_seconds", "How long the last reading took.", (), [((), self.duration)])
+        yield Metric("lag_exporter_up", "1 if the cluster was read a short time ago, else 0.", (), [((), fresh)])
+        yield Metric("lag_exporter_failures", "Readings that failed since the start.", (), [((), self.failures)])
+        yield Metric("lag_exporter_reading_seconds", "How long the last reading took.", (), [((), self.duration)])
         if last and fresh:
             yield from metrics(last)
 
@@ -69,7 +69,7 @@ class Collector:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Serve until SIGTERM. The argument is a JSON file with the settings (roles/kafka_exporter)."""
+    """Serve until SIGTERM. The argument is a JSON file with the settings (roles/lag_exporter)."""
     from prometheus_client import CollectorRegistry, start_http_server
 
     (file,) = arguments or sys.argv[1:]
