@@ -178,6 +178,7 @@ LAYERS = {
     "Databases": "users, rights, tables",
     "Spark jobs": "restarted if changed",
     "MirrorMaker": "one worker at a time",
+    "Monitoring": "restarted if changed",
     "Rebalance timer": "on the admin host, if declared",
 }
 CIRCLE: tuple[tuple[str, str], ...] = (
@@ -269,6 +270,7 @@ TRUSTERS = {
     "/etc/zookeeper/tls/ca.pem": "ZooKeeper servers",
     "/etc/kafka/tls/ca.pem": "Brokers",
     "/etc/millrace/tls/ca.pem": "Spark hosts",
+    "/etc/lag-exporter/tls/ca.pem": "Monitoring hosts",
 }
 
 
