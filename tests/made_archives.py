@@ -18,6 +18,7 @@ CHECKSUMS = {
     "millrace_jobs-0.1.0-py3-none-any.whl": "c" * 128,
     "spark-wheelhouse-4.2.0.tar": "d" * 128,
     "spark-jars-4.2.0.tgz": "e" * 128,
+    "exporter-wheelhouse-2.16.1.tar": "f" * 128,
 }
 SOURCE = Path(__file__).resolve().parents[1] / "spark_jobs" / "src"
 

@@ -74,7 +74,7 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     assert clear.returncode == 2
     said = re.findall(r"SECRET_CLEAR (.*)", clear.stdout)
     assert said == [
-        f"group all/vault: 10 secrets in plain text: the file is not encrypted; run `ansible-vault encrypt {file}`, "
+        f"group all/vault: 11 secrets in plain text: the file is not encrypted; run `ansible-vault encrypt {file}`, "
         "with new secrets if others could read these"
     ]
     words = (VAULT["pki_passphrase"], *VAULT["passwords"].values(), *VAULT["database_passwords"].values())

@@ -20,16 +20,18 @@ STORES = {
         "/etc/kafka/tls/zookeeper.pem": ("CN=kafka,OU=zkclients", "kafka"),
     },
     "spark": {},
+    "mon": {},
 }
 TRUSTED = {
     "zk": ("/etc/zookeeper/tls/ca.pem", "zookeeper"),
     "kafka": ("/etc/kafka/tls/ca.pem", "kafka"),
     "spark": ("/etc/millrace/tls/ca.pem", "spark"),
+    "mon": ("/etc/lag-exporter/tls/ca.pem", "lag-exporter"),
 }
 
 
 def function(host: str) -> str:
-    """Return zk, kafka or spark."""
+    """Return zk, kafka, spark, db or mon."""
     return host.partition("-")[2].rstrip("0123456789")
 
 

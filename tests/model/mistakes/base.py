@@ -26,6 +26,7 @@ VAULT: dict[str, Any] = {
         "project_orders": "aiW4ahNgie7o",
         "mirror_dc2": "Eiz6ahKoo9ch",
         "mirror_maker": "uch4Thoh7Aiz",
+        "monitoring": "Thoo6ahCh8ei",
     },
     "database_passwords": {"orders_owner": "eiPh0ahs8Aes", "project_orders": "Nae5oofuThoo"},
 }
