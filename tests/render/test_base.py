@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from render.conftest import INVENTORIES, LAYOUTS, Hosts
 from render.site import ROOT
 

@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,10 +17,13 @@ LOOPBACK = {
 }
 
 
+pytestmark = pytest.mark.parametrize("inventory_name", ["dc1"])
+
+
 @pytest.fixture
-def host(rendered: Callable[[str], Hosts]) -> Rendered:
-    """The monitoring host of dc1."""
-    return rendered("dc1")[HOST]
+def host(hosts: Hosts) -> Rendered:
+    """The monitoring host of the inventory."""
+    return hosts[HOST]
 
 
 def test_whom_the_exporter_asks(host: Rendered) -> None:
