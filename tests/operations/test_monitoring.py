@@ -66,7 +66,8 @@ def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> No
             assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
         assert found(inventory, FIRING) == []
     finally:
-        AdminClient({**inventory.admin_properties}).delete_consumer_groups([GROUP])[GROUP].result(30)
+        admin = AdminClient({**inventory.admin_properties})
+        admin.delete_consumer_groups([GROUP])[GROUP].result(30)
 
 
 def test_racks_of_leaders(inventory: Inventory) -> None:
