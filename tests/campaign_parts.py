@@ -151,6 +151,16 @@ def resources(campaign: Campaign) -> None:
         campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
 
+def alerts(campaign: Campaign) -> None:
+    """Each alert of the monitoring host is fired by a real fault; before, none fires for ten minutes."""
+    with campaign.lab("alerts", source="lab_monitoring") as inventory:
+        try:
+            tests = ("tests/operations/test_monitoring.py", "tests/operations/test_alerts.py", "-m", "")
+            campaign.run("pytest", *tests, "--alerts-record", f"{SEEN}/alerts.json", "--inventory", inventory)
+        finally:
+            campaign.run("make", "docs", "PAGES=monitoring")
+
+
 def moves(campaign: Campaign) -> None:
     """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back.
 
@@ -301,6 +311,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "faults": faults,
     "kills": kills,
     "cures": cures,
+    "alerts": alerts,
     "moves": moves,
     "roll": roll,
     "upgrade": upgrade,

@@ -17,10 +17,17 @@ from faults.lab import Lab
 from faults.measured_again import pytest_runtest_call as pytest_runtest_call
 from faults.measured_again import pytest_runtest_protocol as pytest_runtest_protocol
 from faults.word_counts import INPUT, OUTPUT
+from observations import given_file
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from operations.moving import Topic
 from operations.untouched import Manifests, manifests
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the file of measured alerts."""
+    parser.addoption("--alerts-record", type=given_file, metavar="FILE", help="where times of alerts go (nowhere)")
+
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
 

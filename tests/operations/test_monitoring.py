@@ -1,36 +1,24 @@
 """Prometheus collects what the exporter reads, and the queries of all alerts find data."""
 
-import json
 import re
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-import pytest
 import yaml
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from faults.inventory import ROOT, Inventory
-from faults.lab import Lab, until
+from faults.lab import until
+
+from operations.watched import found
 
 ALERTS = ROOT / "roles" / "prometheus" / "files" / "alerts.yml"
 SERIES = Path(__file__).with_name("alerts.yml")
 GROUP = "words-monitored"
 FIRING = 'ALERTS{alertstate="firing", alertname!="KafkaLagSeconds"}'
 """Other tests leave groups that nobody reads with any more."""
-BROKER_MISSING = 'ALERTS{alertname="KafkaBrokerMissing", alertstate="firing"}'
-
-
-def found(inventory: Inventory, query: str) -> list[dict[str, Any]]:
-    """Return the result of a query, asked on the host of Prometheus."""
-    (host,) = inventory.hosts("monitoring")
-    url = f"http://127.0.0.1:9090/api/v1/query?query={quote(query)}"
-    program = f"from urllib.request import urlopen; print(urlopen('{url}').read().decode())"
-    answer = json.loads(inventory.run(host, f'python3 -c "{program}"'))
-    assert answer["status"] == "success", answer
-    return list(answer["data"]["result"])
 
 
 def rules() -> list[dict[str, Any]]:
@@ -85,15 +73,3 @@ def test_nobody_else_reaches_the_pages(inventory: Inventory) -> None:
     assert {one for one in listening if one.rpartition(":")[2] in ports} == {
         f"127.0.0.1:{port}" for port in ports - {"9094"}
     }, own
-
-
-@pytest.mark.campaign
-def test_a_broker_that_is_missing_is_told(inventory: Inventory) -> None:
-    """The alert fires, and resolves after its return."""
-    lab, broker = Lab(inventory), inventory.hosts("kafka")[0]
-    lab.kill_and_keep_down(broker, "kafka.service")
-    try:
-        until("the alert", lambda: found(inventory, BROKER_MISSING), 240, 2)
-    finally:
-        lab.heal()
-    until("the end of the alert", lambda: not found(inventory, BROKER_MISSING), 240, 2)
