@@ -26,7 +26,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
             "| --- | --- | --- | --- |",
             *lines,
             "",
-            "Seen on `lab_monitoring`, on two cores, after ten minutes without an alert (`make campaign PARTS=alerts`).",
+            "Seen on `lab_monitoring`, after ten minutes without an alert (`make campaign PARTS=alerts`).",
         ]
     )
 
