@@ -60,6 +60,7 @@ def supported_releases() -> list[str]:
 
 
 KAFKA, ZOOKEEPER, SPARK, JAVA = (VERSIONS[name] for name in ("kafka", "zookeeper", "spark", "java"))
+CLIENT = in_text("packaging/exporter/requirements.lock", r"(?m)^confluent-kafka==(\S+)")
 OTHER_DATABASES = sorted({*RELEASES.values()} - {RELEASES["debian 12"]})
 KAFKA_POM, JARS_POM = "packaging/kafka/pom.xml", "packaging/spark-jars/pom.xml"
 SAID = [
@@ -139,7 +140,13 @@ def test_names_of_archives() -> None:
         f"millrace_jobs-{VERSIONS['jobs']}-py3-none-any.whl",
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
+        f"exporter-wheelhouse-{CLIENT}.tar",
     }, "tests/made_archives.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
+
+
+def test_the_wheelhouse_of_the_exporter() -> None:
+    """Named after the client library in it."""
+    assert in_text("functions/monitoring.yml", r"exporter-wheelhouse-([\d.]+)\.tar") == CLIENT
 
 
 def test_what_is_stable_is_not_internal() -> None:
