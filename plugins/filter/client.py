@@ -17,6 +17,17 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
 
     Raises AnsibleFilterError if `users` has no such user, its state is absent, or it has no password.
     """
+    return scram_login(*_login(users, name))
+
+
+def librdkafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
+    """Return the properties with which a client of librdkafka logs in as the user `name`, as `kafka_login` does."""
+    password, user, mechanism = _login(users, name)
+    return {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
+
+
+def _login(users: Sequence[Mapping[str, Any]] | None, name: str) -> tuple[str, str, str]:
+    """Return password, name and mechanism of a user."""
     present = [user for user in users or [] if user.get("state") != "absent"]
     matching = [user for user in present if user["name"] == name]
     if not matching and any(user.get("name") == name for user in users or []):
@@ -27,7 +38,7 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
     user = matching[0]
     if switch(user.get("credential")) is False:
         raise AnsibleFilterError(NO_PASSWORD.format(name=name))
-    return scram_login(user["password"], name, user.get("mechanism") or "SCRAM-SHA-512")
+    return user["password"], name, user.get("mechanism") or "SCRAM-SHA-512"
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
@@ -55,4 +66,5 @@ class FilterModule:
             "scram_login": scram_login,
             "kafka_login": kafka_login,
             "librdkafka": librdkafka,
+            "librdkafka_login": librdkafka_login,
         }

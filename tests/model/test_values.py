@@ -212,6 +212,28 @@ def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        ({"lag_exporter_groups": []}, ["MONITORING_GROUPS group monitoring/lag_exporter_groups"]),
+        ({"lag_exporter_groups_exclude": ["a("]}, ["MONITORING_GROUPS group monitoring/lag_exporter_groups_exclude"]),
+        ({"lag_exporter_interval": 0}, ["NUMBER_RANGE group monitoring/lag_exporter_interval"]),
+        ({"prometheus_retention": "15d --web.admin"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
+        ({"prometheus_interval": 15}, ["MONITORING_VALUE group monitoring/prometheus_interval"]),
+        ({"prometheus_retention_size": "10 GB"}, ["MONITORING_VALUE group monitoring/prometheus_retention_size"]),
+        ({"lag_exporter_address": "{{ client_address }}"}, ["MONITORING_OPEN group monitoring/lag_exporter_address"]),
+        (
+            {"prometheus_alertmanager_address": "::1"},
+            ["MONITORING_OPEN group monitoring/prometheus_alertmanager_address"],
+        ),
+        ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN dc1-mon1/lag_exporter_client"]),
+        ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
+    ],
+)
+def test_a_monitoring_host(own: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    assert said(tmp_path, {"monitoring": own}, "lab_monitoring") == wanted
+
+
+@pytest.mark.parametrize(
     "batches",
     batched(
         [

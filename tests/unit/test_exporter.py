@@ -1,12 +1,15 @@
 """Metrics of the exporter, computed from what was read of a cluster; nothing is read here."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter import reading, server
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Snapshot, metrics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import watching
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group
 
@@ -17,6 +20,7 @@ ENDS = Ends({("orders", 0): 0, ("orders", 1): 40}, {("orders", 0): 100, ("orders
 BILLING = Group("billing", "STABLE", ({"client_id": "a"},), {("orders", 0): 90, ("orders", 1): 60})
 AT_THE_END = Group("audit", "EMPTY", (), {("orders", 0): 100, ("orders", 1): 60})
 UNREAD = {"billing": {("orders", 0): int((NOW - 7) * 1000)}, "audit": {}}
+PLACES = (("orders", 0), ("orders", 1))
 RACKS = {1: "a", 2: "b", 3: "c"}
 
 
@@ -45,7 +49,8 @@ def test_partitions() -> None:
 def test_leaders_of_each_broker() -> None:
     """Also of a broker that is not registered, but declared."""
     found = samples(snapshot())
-    assert (found["kafka_brokers"], found["kafka_brokers_declared"]) == ({(): 2}, {(): 3})
+    assert found["kafka_brokers"] == {(): 2}
+    assert found["kafka_broker_registered"] == {("1", "a"): 1, ("2", "b"): 1, ("3", "c"): 0}
     assert found["kafka_broker_leader_partitions"] == {("1", "a"): 2, ("2", "b"): 0, ("3", "c"): 0}
 
 
@@ -78,16 +83,37 @@ def test_a_group_of_a_topic_that_is_deleted() -> None:
     assert found["kafka_consumergroup_lag"] == {} and found["kafka_consumergroup_lag_seconds"] == {}
 
 
+@pytest.mark.parametrize(
+    ("unread", "seconds"), [({}, {}), ({("orders", 1): int((NOW - 50) * 1000)}, {("billing", "orders"): 50})]
+)
+def test_a_partition_without_a_leader(unread: Mapping[Any, int], seconds: Mapping[Any, float]) -> None:
+    """Nobody knows how much of it is unread; how long it has waited is known from before, or not at all."""
+    ends = Ends({("orders", 0): 0}, {("orders", 0): 100})
+    times = {"billing": {("orders", 0): int((NOW - 7) * 1000), **unread}}
+    found = samples(Snapshot(METADATA, ends, {"billing": BILLING}, times, RACKS, NOW))
+    assert found["kafka_consumergroup_lag"] == {("billing", "orders", "0"): 10}
+    assert found["kafka_consumergroup_lag_sum"] == {}
+    assert found["kafka_consumergroup_lag_seconds"] == seconds
+
+
+def test_one_of_two_records_was_not_read() -> None:
+    """The other one is younger, perhaps, so it tells nothing."""
+    half = waiting("half", p0=90, p1=50)
+    found = samples(snapshot(half, unread={"half": {("orders", 0): int((NOW - 5) * 1000)}}))
+    assert found["kafka_consumergroup_lag_sum"] == {("half", "orders"): 20}
+    assert found["kafka_consumergroup_lag_seconds"] == {}
+
+
 class Records:
-    """Times of records: that of an offset is its number in seconds; partition 1 of orders may not be read."""
+    """Times of records: that of an offset is its number in seconds; partition 1 of orders does not answer."""
 
     def __init__(self) -> None:
         self.asked = list[Mapping[Any, int]]()
 
-    def times(self, begin: Mapping[Any, int], _seconds: float) -> dict[Any, int | None]:
+    def times(self, begin: Mapping[Any, int], _seconds: float) -> tuple[dict[Any, int | None], set[Any]]:
         """Return the times."""
         self.asked.append(dict(begin))
-        return {place: offset * 1000 for place, offset in begin.items() if place[1] != 1}
+        return {place: offset * 1000 for place, offset in begin.items() if place[1] != 1}, set()
 
 
 def waiting(name: str, **offsets: int) -> Group:
@@ -102,28 +128,62 @@ def test_each_first_record_is_read_once() -> None:
     vars(reader).update(records=records, known={}, seconds=60)
     groups = {one.name: one for one in (waiting("a", p0=90), waiting("b", p0=90, p1=3), waiting("c", p0=70))}
     expected = {"a": {("orders", 0): 90_000}, "b": {("orders", 0): 90_000}, "c": {("orders", 0): 70_000}}
-    assert reader.first_unread(groups, ENDS) == expected
+    assert reader.first_unread(groups, ENDS, PLACES) == (expected, 1)
     first = ("orders", 0)
     assert records.asked == [{first: 70, ("orders", 1): 40}, {first: 90}], "of partition 1, what is left of it"
-    assert reader.first_unread(groups, ENDS) == expected
+    assert reader.first_unread(groups, ENDS, PLACES) == (expected, 1)
     assert records.asked[2:] == [{("orders", 1): 40}]
-    reader.first_unread({"a": waiting("a", p0=91)}, ENDS)
+    reader.first_unread({"a": waiting("a", p0=91)}, ENDS, PLACES)
     assert records.asked[3:] == [{first: 91}] and set(reader.known) == {(first, 91)}, "the others are forgotten"
+
+
+def test_a_partition_that_loses_its_leader_waits_on() -> None:
+    """The time of its record was read before; of one that was not, nothing is made up."""
+    reader = object.__new__(reading.Reader)
+    vars(reader).update(records=Records(), known={}, seconds=60)
+    groups = {"a": waiting("a", p0=90)}
+    before = reader.first_unread(groups, ENDS, PLACES)
+    assert before == ({"a": {("orders", 0): 90_000}}, 0)
+    nobody = Ends({}, {})
+    assert reader.first_unread(groups, nobody, PLACES) == before
+    assert reader.first_unread({"a": waiting("a", p0=91)}, nobody, PLACES) == ({"a": {}}, 0)
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """Return the address of librdkafka's mock cluster: topic orders has 20 records, record n of second n."""
+    producer = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+    (broker,) = producer.list_topics(timeout=10).brokers.values()
+    for number in range(20):
+        producer.produce("orders", b"x", partition=0, timestamp=number * 1000)
+        producer.produce("orders", b"x", partition=1, timestamp=(100 + number) * 1000)
+    assert producer.flush(10) == 0
+    yield f"{broker.host}:{broker.port}"
+
+
+def test_records_of_a_partition_are_read_again_and_again(cluster: str) -> None:
+    """A group moves on; at the end there is none."""
+    records = watching.FirstRecords({"bootstrap.servers": cluster})
+    first, second = ("orders", 0), ("orders", 1)
+    assert records.times({first: 3, second: 5}, 10) == ({first: 3_000, second: 105_000}, set())
+    assert records.times({first: 7}, 10) == ({first: 7_000}, set())
+    assert records.times({first: 20, second: 6}, 10) == ({first: None, second: 106_000}, set())
+    records.close()
 
 
 def test_an_answer_that_is_too_old_is_not_served() -> None:
     """A metric of the exporter itself tells why the others are missing."""
-    exporter = server.Exporter(10)
+    exporter, began = server.Exporter(10), time.monotonic()
 
     def served(later: float) -> dict[str, Any]:
-        return {one.name: dict(one.samples) for one in exporter.current(NOW + later)}
+        return {one.name: dict(one.samples) for one in exporter.current(began + later)}
 
     def fails() -> Snapshot:
         raise ValueError("group_id cannot be empty")
 
     assert served(0)["lag_exporter_up"] == {(): 0}
     exporter.read(snapshot)
-    exporter.duration = 0
+    exporter.last, exporter.duration = (began, exporter.last[1] if exporter.last else []), 0
     assert served(30)["lag_exporter_up"] == {(): 1} and "kafka_brokers" in served(30)
     exporter.read(fails)
     exporter.duration = 0
@@ -132,3 +192,6 @@ def test_an_answer_that_is_too_old_is_not_served() -> None:
     assert "kafka_brokers" not in served(31)
     exporter.duration = 5  # a reading that takes long is no silence
     assert "kafka_brokers" in served(31)
+    exporter.duration, exporter.began = 0, began + 20  # nor one that takes long now
+    assert "kafka_brokers" in served(45)
+    assert "kafka_brokers" not in served(91), "but one that hangs"

@@ -41,6 +41,11 @@ RANGES: dict[str, tuple[int, int | None, ProblemKind]] = {
     ),
     "kafka_unregistered_timeout": (0, None, NUMBER_RANGE.variant(message="a duration cannot be negative")),
     "kafka_write_timeout": (1, None, NUMBER_RANGE.variant(message="no write could complete in that time")),
+    "lag_exporter_interval": (
+        1,
+        3600,
+        NUMBER_RANGE.variant(message="no number of seconds between two readings of the cluster, {least} to {most}"),
+    ),
     "pki_renew_days": (1, None, NUMBER_RANGE.variant(message="certificates would expire before their renewal")),
     "spark_job_limit_nofile": (1024, None, FILES),
     "zookeeper_limit_nofile": (1024, None, FILES),

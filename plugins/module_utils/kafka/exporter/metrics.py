@@ -7,7 +7,7 @@ alerts for it work.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata
@@ -38,13 +38,16 @@ class Snapshot:
     groups: Mapping[str, Group]
     """The consumer groups by name."""
     unread: Mapping[str, Mapping[Place, int | None]] = field(default_factory=dict)
-    """{group: {partition: timestamp in ms of its first unread record, None without one}}; not known of the others."""
+    """{group: {partition: timestamp in ms of its first unread record, None without one}}.
+
+    A partition whose record could not be read is missing.
+    """
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker, as the inventory declares it."""
     taken: float = 0.0
     """When it was read, in seconds since 1970."""
     unanswered: int = 0
-    """How many partitions, groups and brokers did not answer."""
+    """How many partitions, groups, brokers and first unread records were not answered for."""
 
 
 def metrics(snapshot: Snapshot) -> Iterator[Metric]:
@@ -57,10 +60,15 @@ def metrics(snapshot: Snapshot) -> Iterator[Metric]:
 def _brokers(snapshot: Snapshot) -> Iterator[Metric]:
     found = snapshot.metadata
     yield Metric("kafka_brokers", "Number of brokers that are registered.", (), [((), len(found.brokers))])
-    yield Metric("kafka_brokers_declared", "Number of brokers of the inventory.", (), [((), len(snapshot.racks))])
+    yield Metric(
+        "kafka_broker_registered",
+        "1 if a broker of the inventory is registered, else 0.",
+        ("id", "rack"),
+        [((str(one), rack), one in found.brokers) for one, rack in sorted(snapshot.racks.items())],
+    )
     yield Metric(
         "lag_exporter_unanswered",
-        "Number of partitions, groups and brokers that did not answer, and whose metrics are missing.",
+        "Number of partitions, groups, brokers and first unread records whose metrics are missing: nobody answered.",
         (),
         [((), snapshot.unanswered)],
     )
@@ -126,6 +134,9 @@ def _groups(snapshot: Snapshot) -> Iterator[Metric]:
         name: {place: max(0, latest[place] - offset) for place, offset in group.offsets.items() if place in latest}
         for name, group in groups
     }
+    existing = {(one.topic, one.number) for one in snapshot.metadata.partitions}
+    unknown = {name: group.offsets.keys() & existing - latest.keys() for name, group in groups}
+    sums = {name: _totals(found, {topic for topic, _ in unknown[name]}) for name, found in lags.items()}
     yield Metric(
         "kafka_consumergroup_current_offset",
         "The offset that a group has committed for a partition.",
@@ -140,15 +151,16 @@ def _groups(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield Metric(
         "kafka_consumergroup_lag_sum",
-        "Number of records of a topic that a group has not read.",
+        "Number of records of a topic that a group has not read; missing if a partition did not answer.",
         OF_GROUP,
-        [((name, topic), total) for name, found in lags.items() for topic, total in sorted(_totals(found).items())],
+        [((name, topic), total) for name, found in sums.items() for topic, total in sorted(found.items())],
     )
     yield Metric(
         "kafka_consumergroup_lag_seconds",
-        "Age of the oldest record of a topic that a group has not read; 0 if it has read everything.",
+        "Age of the oldest record of a topic that a group has not read; 0 if it has read everything; missing if a "
+        "partition did not answer.",
         OF_GROUP,
-        [sample for name, found in lags.items() for sample in _ages(snapshot, name, found)],
+        [sample for name, found in lags.items() for sample in _ages(snapshot, name, found, unknown[name])],
     )
 
 
@@ -156,21 +168,27 @@ def _of_places(values: Iterable[tuple[Place, float]], *before: str) -> list[Samp
     return [((*before, topic, str(number)), value) for (topic, number), value in sorted(values)]
 
 
-def _totals(lags: Mapping[Place, int]) -> Counter[str]:
+def _totals(lags: Mapping[Place, int], without: Collection[str]) -> Counter[str]:
     totals = Counter[str]()
     for (topic, _), lag in lags.items():
-        totals[topic] += lag
+        if topic not in without:
+            totals[topic] += lag
     return totals
 
 
-def _ages(snapshot: Snapshot, group: str, lags: Mapping[Place, int]) -> Iterator[Sample]:
-    """Yield the age of the oldest unread record of each topic, without topics whose records could not be read."""
+def _ages(snapshot: Snapshot, group: str, lags: Mapping[Place, int], unknown: Collection[Place]) -> Iterator[Sample]:
+    """Yield the age of the oldest unread record of each topic.
+
+    Topics with a record that could not be read are left out. `unknown` are partitions whose end is not known.
+    """
     times = snapshot.unread.get(group, {})
-    for topic in sorted({topic for topic, _ in lags}):
-        waiting = [place for place, lag in lags.items() if place[0] == topic and lag]
-        known = [times[place] for place in waiting if place in times]
+    waiting: dict[str, list[Place]] = {topic: [] for topic, _ in [*lags, *unknown]}
+    for place in [*(place for place, lag in lags.items() if lag), *unknown]:
+        waiting[place[0]].append(place)
+    for topic, places in sorted(waiting.items()):
+        if not times.keys() >= set(places):
+            continue
+        known = [times[place] for place in places]
         oldest = min((when for when in known if when is not None and when >= 0), default=None)
-        if oldest is not None:
-            yield (group, topic), max(0.0, snapshot.taken - oldest / 1000)
-        elif len(known) == len(waiting):  # nothing waits, or only markers of transactions and records without a time
-            yield (group, topic), 0.0
+        # without one: only markers of transactions, and records without a time
+        yield (group, topic), 0.0 if oldest is None else max(0.0, snapshot.taken - oldest / 1000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Snapshot
@@ -32,34 +32,46 @@ class Reader:
         """Read the state of the cluster. Raises AdminError if no broker answers."""
         self.admin.errors.clear()  # the causes of earlier failures
         metadata = self.admin.metadata()
-        places = [(one.topic, one.number) for one in metadata.partitions if one.leader >= 0]
-        earliest, latest, silent = watching.offsets(self.admin, places)
+        places = [(one.topic, one.number) for one in metadata.partitions]
+        led = [(one.topic, one.number) for one in metadata.partitions if one.leader >= 0]
+        earliest, latest, _ = watching.offsets(self.admin, led)
         names, absent = watching.names(self.admin)
         groups, failed = watching.groups(self.admin, selected(names, self.include, self.exclude))
         ends = Ends(earliest, latest)
-        unread = self.first_unread(groups, ends)
-        return Snapshot(metadata, ends, groups, unread, self.racks, time.time(), silent + absent + failed)
+        unread, silent = self.first_unread(groups, ends, places)
+        unanswered = len(places) - len(latest) + absent + failed + silent
+        return Snapshot(metadata, ends, groups, unread, self.racks, time.time(), unanswered)
 
-    def first_unread(self, groups: Mapping[str, Group], ends: Ends) -> dict[str, dict[Place, int | None]]:
-        """Return {group: {partition: timestamp of the first record that the group has not read}}.
+    def first_unread(
+        self, groups: Mapping[str, Group], ends: Ends, places: Collection[Place]
+    ) -> tuple[dict[str, dict[Place, int | None]], int]:
+        """Return {group: {partition: timestamp of its first unread record}}, and how many records were not found.
 
         A partition without such a record has None: only markers of transactions follow. Partitions whose records
         could not be read are left out. Each record is read once, also for several groups, and not again while a group
-        waits at it.
+        waits at it. Of a partition without known ends (no leader), what was read before is kept.
         """
-        waiting = {name: behind(group, ends) for name, group in groups.items()}
+        waiting = {name: behind(group, ends) | self.before(group, ends, places) for name, group in groups.items()}
         wanted = {at for of_group in waiting.values() for at in of_group.items()}
         self.known = {at: when for at, when in self.known.items() if at in wanted and when is not None}
-        left, deadline = wanted - self.known.keys(), time.monotonic() + self.seconds
+        left, deadline, denied = wanted - self.known.keys(), time.monotonic() + self.seconds, set[Place]()
         while left and time.monotonic() < deadline:
             begin = dict(sorted(left, reverse=True))  # of each partition, the lowest offset
-            for place, when in self.records.times(begin, deadline - time.monotonic()).items():
+            found, refused = self.records.times(begin, min(self.seconds / 3, deadline - time.monotonic()))
+            for place, when in found.items():
                 self.known[place, begin[place]] = when
-            left -= begin.items()
-        return {
+            denied |= refused
+            left = {at for at in left - begin.items() if at[0] not in denied}
+        unread = {
             name: {at[0]: self.known[at] for at in of_group.items() if at in self.known}
             for name, of_group in waiting.items()
         }
+        return unread, sum(at not in self.known and at[0] not in denied for at in wanted)
+
+    def before(self, group: Group, ends: Ends, places: Collection[Place]) -> dict[Place, int]:
+        """Return the offsets at which a group was behind, of partitions whose ends are not known now."""
+        unknown = group.offsets.keys() & set(places) - ends.latest.keys()
+        return {place: group.offsets[place] for place in unknown if (place, group.offsets[place]) in self.known}
 
     def close(self) -> None:
         """Close the connections."""

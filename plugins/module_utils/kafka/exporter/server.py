@@ -19,6 +19,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.read
 
 STALE = 3
 """Intervals after which the last answer of the cluster is no longer served."""
+LONGEST = 60.0
+"""Seconds of a reading that takes long, which may be added to that."""
 
 
 class Exporter:
@@ -27,27 +29,32 @@ class Exporter:
     def __init__(self, interval: float) -> None:
         """`interval` is the time between two readings in seconds; `duration` is how long the last one took."""
         self.interval, self.failures, self.duration = interval, 0, 0.0
-        self.last: Snapshot | None = None
+        self.last: tuple[float, list[Metric]] | None = None
+        """The monotonic time after the last reading that succeeded, and its metrics."""
+        self.began: float | None = None
+        """The monotonic time at which the current reading began."""
 
     def read(self, read: Callable[[], Snapshot]) -> None:
         """Call `read` once; an error is printed and counted, and the last state is kept until it is stale."""
-        began = time.monotonic()
+        self.began = began = time.monotonic()
         try:
-            self.last = read()
+            found = list(metrics(read()))
+            self.last = time.monotonic(), found
         except Exception as error:  # of this reading: the next one may succeed
             self.failures += 1
             print(f"the cluster was not read: {type(error).__name__}: {error}", flush=True)
-        self.duration = time.monotonic() - began
+        self.duration, self.began = time.monotonic() - began, None
 
     def current(self, now: float) -> Iterator[Metric]:
-        """Yield the metrics; those of the cluster are left out if the last answer is too old. `now`: since 1970."""
-        last = self.last
-        fresh = last is not None and now - last.taken <= STALE * self.interval + self.duration
+        """Yield the metrics; those of the cluster are left out if the last answer is too old. `now` is monotonic."""
+        last, began = self.last, self.began
+        taking = max(self.duration, now - began if began is not None else 0.0)
+        fresh = last is not None and now - last[0] <= STALE * self.interval + min(taking, LONGEST)
         yield Metric("lag_exporter_up", "1 if the cluster was read a short time ago, else 0.", (), [((), fresh)])
         yield Metric("lag_exporter_failures", "Readings that failed since the start.", (), [((), self.failures)])
         yield Metric("lag_exporter_reading_seconds", "How long the last reading took.", (), [((), self.duration)])
         if last and fresh:
-            yield from metrics(last)
+            yield from last[1]
 
 
 class Collector:
@@ -61,7 +68,7 @@ class Collector:
         """Yield the metrics as prometheus_client's families."""
         from prometheus_client.core import GaugeMetricFamily
 
-        for metric in self.exporter.current(time.time()):
+        for metric in self.exporter.current(time.monotonic()):
             family = GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
             for labels, value in metric.samples:
                 family.add_metric(labels, float(value))

@@ -1,0 +1,125 @@
+"""Checks of monitoring hosts: whom the exporter of lag logs in as, what it watches, and where pages listen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import acls_of_grant
+
+MONITORING_USER = ProblemKind(
+    "MONITORING_USER",
+    "the user has no right to {operation} on {resource}: the exporter could not see it, and no alert on it could fire",
+    "add {{exporter: true}} to its grants in kafka_users",
+)
+
+
+def users(model: Model) -> Iterator[Problem]:
+    """Yield a problem for the first right that the user of an exporter needs and does not have."""
+    supers = {name for broker in model.brokers for name, _ in super_users(broker)}
+    for host in _hosts(model):
+        user = host.inputs.get("lag_exporter_user")
+        principal = f"User:{user}"
+        declared = any(entry.get("name") == user for entry in host.inputs.entries("kafka_users"))
+        if not supers or not declared or principal in supers:  # another rule reports an unknown user
+            continue
+        own = [entry for entry in model.acls if entry.get("principal") in (principal, "User:*")]
+        lacking = (
+            (operation, needed)
+            for needed in acls_of_grant({"exporter": True})
+            for operation in needed["operations"]
+            if not any(
+                covers(entry, operation, needed["resource"], str(needed.get("name") or ""), "literal") for entry in own
+            )
+        )
+        for operation, needed in list(lacking)[:1]:
+            resource = f"{needed['resource']} {needed.get('name') or ''}".strip()
+            yield host.report(
+                MONITORING_USER,
+                "lag_exporter_user",
+                user,
+                operation=operation,
+                resource=resource,
+            )
+
+
+MONITORING_GROUPS = ProblemKind(
+    "MONITORING_GROUPS", "not a regular expression: {why}", "correct it, for example billing-.* for billing-1"
+)
+MONITORING_GROUPS_STAR = MONITORING_GROUPS.variant(
+    message="a wildcard of file names: in a regular expression, the star repeats the character before it",
+    advice="write {near}",
+)
+MONITORING_GROUPS_NONE = MONITORING_GROUPS.variant(
+    message="no consumer group would be watched", advice="write [.*], or the groups to watch"
+)
+
+
+def patterns(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each pattern of consumer groups that matches nothing, or not what was meant."""
+    for host in _hosts(model):
+        if host.inputs.values.get("lag_exporter_groups") == []:
+            yield host.report(MONITORING_GROUPS_NONE, "lag_exporter_groups", [])
+        for name in ("lag_exporter_groups", "lag_exporter_groups_exclude"):
+            for text in map(str, host.inputs.sequence(name)):
+                if text.endswith("*") and not re.search(r"[.\])}]\*$", text):
+                    yield host.report(MONITORING_GROUPS_STAR, name, text, near=f"{text[:-1]}.*")
+                    continue
+                try:
+                    re.compile(text)
+                except re.error as error:
+                    yield host.report(MONITORING_GROUPS, name, text, why=str(error))
+
+
+MONITORING_OPEN = ProblemKind(
+    "MONITORING_OPEN",
+    "not a loopback address: other hosts could open its pages, which have neither TLS nor a login",
+    "use 127.0.0.1, and a tunnel, or a proxy with TLS and a login in front of it",
+)
+ADDRESSES = ("lag_exporter_address", "prometheus_address", "prometheus_alertmanager_address")
+
+
+def addresses(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each service of a monitoring host that would listen beyond the host."""
+    for host in _hosts(model):
+        for name in ADDRESSES:
+            value = host.inputs.values.get(name)
+            if value is not None and not _is_loopback(value):
+                yield host.report(MONITORING_OPEN, name, value)
+
+
+def _is_loopback(value: Any) -> bool:
+    try:
+        return ip_address(str(value)).is_loopback and ip_address(str(value)).version == 4
+    except ValueError:
+        return False
+
+
+MONITORING_VALUE = ProblemKind("MONITORING_VALUE", "not a value that Prometheus accepts", "write {example}")
+DURATION = re.compile(r"([0-9]+(y|w|d|h|m|s|ms))+")
+# By input: what Prometheus accepts, and an example.
+VALUES = {
+    "prometheus_retention": (DURATION, "15d"),
+    "prometheus_interval": (DURATION, "15s"),
+    "prometheus_retention_size": (re.compile(r"[0-9]+(B|KB|MB|GB|TB|PB|EB)"), "10GB"),
+}
+
+
+def values(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each duration and size that Prometheus would refuse."""
+    for host in _hosts(model):
+        for name, (pattern, example) in VALUES.items():
+            value = host.inputs.values.get(name)
+            if value is not None and not pattern.fullmatch(str(value)):
+                yield host.report(MONITORING_VALUE, name, value, example=example)
+
+
+def _hosts(model: Model) -> list[Machine]:
+    return [model.machines[name] for name in model.groups.get("monitoring", ())]

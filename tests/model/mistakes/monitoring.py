@@ -1,0 +1,32 @@
+"""Wrong inventories: monitoring hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import Mistake
+
+INVENTORY = "lab_monitoring"
+
+
+def wrong(code: str, where: str, advice: str, **variables: Any) -> Mistake:
+    """Return a mistake of the lab's monitoring host."""
+    return Mistake(code, where, advice, variables={"monitoring": variables}, inventory=INVENTORY)
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    wrong(
+        "MONITORING_USER",
+        "group monitoring/lag_exporter_user",
+        "add {exporter: true}",
+        lag_exporter_user="publish_lines",
+    ),
+    wrong(
+        "MONITORING_GROUPS",
+        "group monitoring/lag_exporter_groups",
+        "write billing-.*",
+        lag_exporter_groups=["billing-*"],
+    ),
+    wrong("MONITORING_OPEN", "group monitoring/prometheus_address", "use 127.0.0.1", prometheus_address="0.0.0.0"),
+    wrong("MONITORING_VALUE", "group monitoring/prometheus_retention", "write 15d", prometheus_retention="15 days"),
+)
