@@ -1,4 +1,4 @@
-"""Checks of monitoring hosts: whom the exporter of lag logs in as, what it watches, and where pages listen."""
+"""Checks of monitoring hosts: the login of the exporter of lag, what it watches, and where pages listen."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ MONITORING_GROUPS_NONE = MONITORING_GROUPS.variant(
 
 
 def patterns(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each pattern of consumer groups that matches nothing, or not what was meant."""
+    """Yield a problem for each pattern of consumer groups that matches nothing, or is a wildcard of file names."""
     for host in _hosts(model):
         if host.inputs.values.get("lag_exporter_groups") == []:
             yield host.report(MONITORING_GROUPS_NONE, "lag_exporter_groups", [])

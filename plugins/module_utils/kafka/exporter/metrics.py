@@ -68,7 +68,7 @@ def _brokers(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield Metric(
         "lag_exporter_unanswered",
-        "Number of partitions, groups, brokers and first unread records whose metrics are missing: nobody answered.",
+        "Number of partitions, groups, brokers and first unread records without an answer, whose metrics are missing.",
         (),
         [((), snapshot.unanswered)],
     )

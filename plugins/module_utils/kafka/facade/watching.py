@@ -49,7 +49,7 @@ def offsets(admin: Admin, places: Iterable[Place]) -> tuple[dict[Place, int], di
 
 
 def names(admin: Admin) -> tuple[list[str], int]:
-    """Return the names of all consumer groups, and how many brokers did not answer (1 if nobody did)."""
+    """Return the names of all consumer groups, and how many brokers did not answer (1 if none did)."""
     try:
         found = answer(admin.client.list_consumer_groups(request_timeout=ASK), ASK)
     except AdminError:
