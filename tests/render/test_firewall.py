@@ -72,7 +72,7 @@ EXPECTED = {
 
 
 def function(host: str) -> str:
-    """Return zk, kafka or spark."""
+    """Return zk, kafka, spark, db or mon."""
     return host.partition("-")[2].rstrip("0123456789")
 
 
@@ -111,7 +111,7 @@ def test_every_host_has_rules(inventory_name: str, hosts: Hosts) -> None:
         states = (table(rendered)["state"], rendered.file(UNIT)["state"], firewall(rendered)["state"])
         assert states == ("present", "present", "started"), name
         content = table(rendered)["content"]
-        assert content.count("tcp dport != { 22 } drop") == (function(name) == "spark"), name
+        assert content.count("tcp dport != { 22 } drop") == (function(name) in ("spark", "mon")), name
         assert not re.search(r"\b22\b(?!\.)", content.replace(".22", "").replace("!= { 22 }", "")), name
 
 
