@@ -30,15 +30,16 @@ def merged_journals(journals: Mapping[str, Sequence[str]], about: str = "") -> l
 
 
 def journal_lines(journals: Mapping[str, Sequence[str]], most: int) -> list[str]:
-    """Return what to print about the journals of hosts, {host: lines}, of which each has at most `most` lines."""
+    """Return what to print about the journals of hosts, {host: lines}, of which each has at most `most` entries."""
     lines = []
     for host, journal in journals.items():
+        entries = sum(ENTRY.match(line) is not None for line in journal)
         if not journal:
-            lines.append(f"{host}: no lines, or no answer")
-        elif len(journal) >= most:
-            lines.append(f"{host}: the newest {len(journal)} lines; older ones are missing (-e most={10 * most})")
+            lines.append(f"{host}: no entries, or no answer")
+        elif entries >= most:
+            lines.append(f"{host}: the newest {entries} entries; older ones are missing (-e most={10 * most})")
         else:
-            lines.append(f"{host}: {len(journal)} lines")
+            lines.append(f"{host}: {entries} entries")
     return lines
 
 

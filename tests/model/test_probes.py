@@ -413,9 +413,14 @@ def test_the_listener_that_admins_use(state: str, installed: dict[str, int], cod
     assert [problem.code for problem in check_hosts(model(probe), answers)] == codes
     asked = check_hosts(model(probe), answers, registered=["2"])
     assert [problem.code for problem in asked] == codes, "whoever answers may have renamed the listener"
-    answers["dc1-kafka2"] |= {"behind": ["kafka.service"]}  # its process is older than its files
+    running: dict[str, Any] = {"units": {"kafka.service": "active"}, "listeners": installed}
+    answers["dc1-kafka2"] |= {**running, "behind": ["kafka.service"]}  # its process is older than its files
     assert check_hosts(model(probe), answers, registered=["2"]) == []
+    answers["dc1-kafka3"] |= running
+    found = check_hosts(model(probe), answers, registered=["2"])
+    assert bool(found) is bool(codes), "brokers of two racks run with their files: it was no run that stopped"
     answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, "listeners": {"REPLICATION": 9093}}
+    answers["dc1-kafka3"] |= {"units": {"kafka.service": "inactive"}}
     assert check_hosts(model(probe), answers) == []
 
 
@@ -425,7 +430,7 @@ def test_only_the_first_admin_listener_has_answered() -> None:
     installed = {"listeners": {"REPLICATION": 9095, "CLIENT": 9095}}
     probe = Probe("", "", "", answer(units={"kafka.service": "active"}, **installed), declared=both)
     answers = probed(probe)
-    answers["dc1-kafka2"] |= {"behind": ["kafka.service"]}
+    answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, "behind": ["kafka.service"]}
     found = check_hosts(model(probe), answers, registered=["2"])
     assert [(problem.code, problem.variable) for problem in found] == [
         ("ADMIN_LISTENER_CHANGED", "kafka_listeners[CLIENT]")

@@ -227,6 +227,12 @@ def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
         ),
         ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN dc1-mon1/lag_exporter_client"]),
         ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
+        ({"prometheus_retention": "1s2d"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
+        (
+            {"prometheus_retention_size": "1.5TB", "lag_exporter_groups": [r"\w*"], "prometheus_address": "localhost"},
+            [],
+        ),
+        ({"prometheus_retention_size": 0, "prometheus_interval": "1m30s"}, []),
     ],
 )
 def test_a_monitoring_host(own: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

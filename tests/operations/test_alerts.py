@@ -115,7 +115,7 @@ def test_a_broker_is_killed(inventory: Inventory, watch: Watch) -> None:
     lab.create_topic(topic, partitions=1, replicas=[inventory.broker_id(broker)])
     watch.fault(
         "a broker is killed and stays down; a topic has its only replica there",
-        {"KafkaPartitionOffline", "KafkaBrokerMissing", "KafkaUnderReplicated"},
+        {"KafkaPartitionOffline", "KafkaBrokerMissing", "KafkaUnderReplicated", "LagExporterIncomplete"},
         lambda: lab.kill_and_keep_down(broker, "kafka.service"),
         lab.heal,
     )

@@ -84,10 +84,11 @@ def test_a_group_of_a_topic_that_is_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unread", "seconds"), [({}, {}), ({("orders", 1): int((NOW - 50) * 1000)}, {("billing", "orders"): 50})]
+    ("unread", "seconds"),
+    [({}, {("billing", "orders"): 7}), ({("orders", 1): int((NOW - 50) * 1000)}, {("billing", "orders"): 50})],
 )
 def test_a_partition_without_a_leader(unread: Mapping[Any, int], seconds: Mapping[Any, float]) -> None:
-    """Nobody knows how much of it is unread; how long it has waited is known from before, or not at all."""
+    """How much of it is unread is not known; the age is that of the other, or what was known before."""
     ends = Ends({("orders", 0): 0}, {("orders", 0): 100})
     times = {"billing": {("orders", 0): int((NOW - 7) * 1000), **unread}}
     found = samples(Snapshot(METADATA, ends, {"billing": BILLING}, times, RACKS, NOW))
@@ -97,11 +98,11 @@ def test_a_partition_without_a_leader(unread: Mapping[Any, int], seconds: Mappin
 
 
 def test_one_of_two_records_was_not_read() -> None:
-    """The other one is younger, perhaps, so it tells nothing."""
+    """It may be older than the other, but not younger than all."""
     half = waiting("half", p0=90, p1=50)
     found = samples(snapshot(half, unread={"half": {("orders", 0): int((NOW - 5) * 1000)}}))
     assert found["kafka_consumergroup_lag_sum"] == {("half", "orders"): 20}
-    assert found["kafka_consumergroup_lag_seconds"] == {}
+    assert found["kafka_consumergroup_lag_seconds"] == {("half", "orders"): 5}
 
 
 class Records:
@@ -147,6 +148,18 @@ def test_a_partition_that_loses_its_leader_waits_on() -> None:
     nobody = Ends({}, {})
     assert reader.first_unread(groups, nobody, PLACES) == before
     assert reader.first_unread({"a": waiting("a", p0=91)}, nobody, PLACES) == ({"a": {}}, 0)
+
+
+def test_a_group_whose_coordinator_is_silent_is_kept_for_a_while() -> None:
+    """One that was deleted is not."""
+    reader = object.__new__(reading.Reader)
+    vars(reader).update(groups={})
+    assert reader.with_silent({"billing": BILLING, "audit": AT_THE_END}, 0).keys() == {"billing", "audit"}
+    for _ in range(reading.KEPT):
+        assert reader.with_silent({"audit": AT_THE_END}, 1) == {"billing": BILLING, "audit": AT_THE_END}
+    assert reader.with_silent({"audit": AT_THE_END}, 1).keys() == {"audit"}
+    reader.with_silent({"billing": BILLING}, 0)
+    assert reader.with_silent({}, 0) == {}
 
 
 @pytest.fixture

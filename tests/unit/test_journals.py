@@ -34,8 +34,10 @@ def test_entries_about_something() -> None:
 
 
 def test_what_is_missing_is_said() -> None:
-    assert journal_lines({"a": ["x"], "b": ["x"] * 3, "c": []}, 3) == [
-        "a: 1 lines",
-        "b: the newest 3 lines; older ones are missing (-e most=30)",
-        "c: no lines, or no answer",
+    """An entry may have many lines."""
+    assert journal_lines({"a": KAFKA1, "b": KAFKA1[2:] + KAFKA2, "c": []}, 3) == [
+        "a: 2 entries",
+        "b: 2 entries",
+        "c: no entries, or no answer",
     ]
+    assert journal_lines({"a": KAFKA1}, 2) == ["a: the newest 2 entries; older ones are missing (-e most=20)"]

@@ -5,49 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import acls_of_grant
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 
 MONITORING_USER = ProblemKind(
     "MONITORING_USER",
-    "the user has no right to {operation} on {resource}: the exporter could not see it, and no alert on it could fire",
+    "the user has no right on any {resource}: the exporter could not see one, and no alert on them could fire",
     "add {{exporter: true}} to its grants in kafka_users",
 )
+# Rights that show a topic or a group: Kafka derives DESCRIBE from each of the others.
+SHOWN = frozenset({"ALL", "ALTER", "DELETE", "DESCRIBE", "READ", "WRITE"})
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Yield a problem for the first right that the user of an exporter needs and does not have."""
+    """Yield a problem for each kind of resource that the user of an exporter cannot see at all."""
     supers = {name for broker in model.brokers for name, _ in super_users(broker)}
     for host in _hosts(model):
-        user = host.inputs.get("lag_exporter_user")
+        user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
         principal = f"User:{user}"
-        declared = any(entry.get("name") == user for entry in host.inputs.entries("kafka_users"))
+        present = (one for one in host.inputs.entries("kafka_users") if one.get("state") != "absent")
+        declared = any(one.get("name") == user for one in present)
         if not supers or not declared or principal in supers:  # another rule reports an unknown user
             continue
-        own = [entry for entry in model.acls if entry.get("principal") in (principal, "User:*")]
-        lacking = (
-            (operation, needed)
-            for needed in acls_of_grant({"exporter": True})
-            for operation in needed["operations"]
-            if not any(
-                covers(entry, operation, needed["resource"], str(needed.get("name") or ""), "literal") for entry in own
-            )
-        )
-        for operation, needed in list(lacking)[:1]:
-            resource = f"{needed['resource']} {needed.get('name') or ''}".strip()
-            yield host.report(
-                MONITORING_USER,
-                "lag_exporter_user",
-                user,
-                operation=operation,
-                resource=resource,
-            )
+        shown = {
+            str(entry.get("resource"))
+            for entry in model.acls
+            if entry.get("principal") in (principal, "User:*")
+            and str(entry.get("permission") or "allow").lower() == "allow"
+            and SHOWN & {str(one).upper() for one in listed(entry.get("operations"))}
+        }
+        for resource in ("topic", "group"):
+            if resource not in shown:
+                yield host.report(MONITORING_USER, "lag_exporter_user", user, resource=resource)
+                break
 
 
 MONITORING_GROUPS = ProblemKind(
@@ -69,7 +63,7 @@ def patterns(model: Model) -> Iterator[Problem]:
             yield host.report(MONITORING_GROUPS_NONE, "lag_exporter_groups", [])
         for name in ("lag_exporter_groups", "lag_exporter_groups_exclude"):
             for text in map(str, host.inputs.sequence(name)):
-                if text.endswith("*") and not re.search(r"[.\])}]\*$", text):
+                if re.fullmatch(r"[\w-]+\*", text):
                     yield host.report(MONITORING_GROUPS_STAR, name, text, near=f"{text[:-1]}.*")
                     continue
                 try:
@@ -83,6 +77,9 @@ MONITORING_OPEN = ProblemKind(
     "not a loopback address: other hosts could open its pages, which have neither TLS nor a login",
     "use 127.0.0.1, and a tunnel, or a proxy with TLS and a login in front of it",
 )
+MONITORING_OPEN_6 = MONITORING_OPEN.variant(
+    message="an address of IPv6: the services are told ADDRESS:PORT", advice="use 127.0.0.1"
+)
 ADDRESSES = ("lag_exporter_address", "prometheus_address", "prometheus_alertmanager_address")
 
 
@@ -91,24 +88,26 @@ def addresses(model: Model) -> Iterator[Problem]:
     for host in _hosts(model):
         for name in ADDRESSES:
             value = host.inputs.values.get(name)
-            if value is not None and not _is_loopback(value):
+            if value is None or value == "localhost":
+                continue
+            try:
+                address = ip_address(str(value))
+            except ValueError:
+                yield host.report(MONITORING_OPEN, name, value)
+                continue
+            if address.version == 6:
+                yield host.report(MONITORING_OPEN_6, name, value)
+            elif not address.is_loopback:
                 yield host.report(MONITORING_OPEN, name, value)
 
 
-def _is_loopback(value: Any) -> bool:
-    try:
-        return ip_address(str(value)).is_loopback and ip_address(str(value)).version == 4
-    except ValueError:
-        return False
-
-
 MONITORING_VALUE = ProblemKind("MONITORING_VALUE", "not a value that Prometheus accepts", "write {example}")
-DURATION = re.compile(r"([0-9]+(y|w|d|h|m|s|ms))+")
+DURATION = re.compile("(?=.)" + "".join(f"([0-9]+{unit})?" for unit in ("y", "w", "d", "h", "m", "s", "ms")))
 # By input: what Prometheus accepts, and an example.
 VALUES = {
     "prometheus_retention": (DURATION, "15d"),
     "prometheus_interval": (DURATION, "15s"),
-    "prometheus_retention_size": (re.compile(r"[0-9]+(B|KB|MB|GB|TB|PB|EB)"), "10GB"),
+    "prometheus_retention_size": (re.compile(r"0|[0-9]+([.][0-9]+)?([KMGTPE]i?)?B"), "10GB"),
 }
 
 

@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "MONITORING_USER",
         "group monitoring/lag_exporter_user",
         "add {exporter: true}",
-        lag_exporter_user="publish_lines",
+        lag_exporter_user="publish_lines",  # it writes a topic, and sees no group
     ),
     wrong(
         "MONITORING_GROUPS",

@@ -157,8 +157,8 @@ def _groups(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield Metric(
         "kafka_consumergroup_lag_seconds",
-        "Age of the oldest record of a topic that a group has not read; 0 if it has read everything; missing if a "
-        "partition did not answer.",
+        "Age of the oldest record of a topic that a group has not read; 0 if it has read everything. If a "
+        "partition did not answer, it is that of the others, and missing if they have none.",
         OF_GROUP,
         [sample for name, found in lags.items() for sample in _ages(snapshot, name, found, unknown[name])],
     )
@@ -179,16 +179,17 @@ def _totals(lags: Mapping[Place, int], without: Collection[str]) -> Counter[str]
 def _ages(snapshot: Snapshot, group: str, lags: Mapping[Place, int], unknown: Collection[Place]) -> Iterator[Sample]:
     """Yield the age of the oldest unread record of each topic.
 
-    Topics with a record that could not be read are left out. `unknown` are partitions whose end is not known.
+    If some records could not be read, it is that of the others, which cannot be older; without others, the topic is
+    left out. `unknown` are partitions whose end is not known.
     """
     times = snapshot.unread.get(group, {})
     waiting: dict[str, list[Place]] = {topic: [] for topic, _ in [*lags, *unknown]}
     for place in [*(place for place, lag in lags.items() if lag), *unknown]:
         waiting[place[0]].append(place)
     for topic, places in sorted(waiting.items()):
-        if not times.keys() >= set(places):
-            continue
-        known = [times[place] for place in places]
+        known = [times[place] for place in places if place in times]
         oldest = min((when for when in known if when is not None and when >= 0), default=None)
-        # without one: only markers of transactions, and records without a time
-        yield (group, topic), 0.0 if oldest is None else max(0.0, snapshot.taken - oldest / 1000)
+        if oldest is not None:
+            yield (group, topic), max(0.0, snapshot.taken - oldest / 1000)
+        elif len(known) == len(places):  # only markers of transactions, and records without a time
+            yield (group, topic), 0.0

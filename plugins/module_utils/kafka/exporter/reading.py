@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors impor
 
 At = tuple[Place, int]
 """A partition and an offset."""
+KEPT = 3
+"""Readings for which a group is kept that does not answer."""
 
 
 class Reader:
@@ -27,6 +29,8 @@ class Reader:
         self.seconds = float(settings["interval"])
         """How long one search for times of records may take."""
         self.known: dict[At, int | None] = {}
+        self.groups: dict[str, tuple[Group, int]] = {}
+        """The groups, and for how many readings they have not answered."""
 
     def read(self) -> Snapshot:
         """Read the state of the cluster. Raises AdminError if no broker answers."""
@@ -36,8 +40,8 @@ class Reader:
         led = [(one.topic, one.number) for one in metadata.partitions if one.leader >= 0]
         earliest, latest, _ = watching.offsets(self.admin, led)
         names, absent = watching.names(self.admin)
-        groups, failed = watching.groups(self.admin, selected(names, self.include, self.exclude))
-        ends = Ends(earliest, latest)
+        found, failed = watching.groups(self.admin, selected(names, self.include, self.exclude))
+        groups, ends = self.with_silent(found, absent + failed), Ends(earliest, latest)
         unread, silent = self.first_unread(groups, ends, places)
         unanswered = len(places) - len(latest) + absent + failed + silent
         return Snapshot(metadata, ends, groups, unread, self.racks, time.time(), unanswered)
@@ -67,6 +71,16 @@ class Reader:
             for name, of_group in waiting.items()
         }
         return unread, sum(at not in self.known and at[0] not in denied for at in wanted)
+
+    def with_silent(self, found: Mapping[str, Group], silent: int) -> dict[str, Group]:
+        """Return the groups that were found, and those of the last readings whose coordinators may be `silent` now."""
+        kept = {
+            name: (group, readings + 1)
+            for name, (group, readings) in self.groups.items()
+            if silent and name not in found and readings < KEPT
+        }
+        self.groups = {**kept, **{name: (group, 0) for name, group in found.items()}}
+        return {name: group for name, (group, _) in self.groups.items()}
 
     def before(self, group: Group, ends: Ends, places: Collection[Place]) -> dict[Place, int]:
         """Return the offsets at which a group was behind, of partitions whose ends are not known now."""
