@@ -78,7 +78,7 @@ MONITORING_OPEN = ProblemKind(
     "use 127.0.0.1, and a tunnel, or a proxy with TLS and a login in front of it",
 )
 MONITORING_OPEN_6 = MONITORING_OPEN.variant(
-    message="an address of IPv6: the services are told ADDRESS:PORT", advice="use 127.0.0.1"
+    message="an address of IPv6: the options of the services have the form ADDRESS:PORT", advice="use 127.0.0.1"
 )
 ADDRESSES = ("lag_exporter_address", "prometheus_address", "prometheus_alertmanager_address")
 
