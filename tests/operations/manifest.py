@@ -21,7 +21,7 @@ OWN = "|".join(
         ".*/__pycache__",
     )
 )
-SERVICES = "/data|/var/log|/var/lib/(zookeeper|spark-job)|(/var)?/tmp/(hsperfdata_|systemd-private-)[^/]*"
+SERVICES = "/data|/var/log|/var/lib/(zookeeper|spark-job|prometheus)|(/var)?/tmp/(hsperfdata_|systemd-private-)[^/]*"
 # What the kernel counts, what differs each time it is read, and the limit of inotify, which any lab raises.
 COUNTERS = re.compile(r"/(random|pty|quota|binfmt_misc|inotify)/|[/_-](nr|state|count|pid|size)$")
 # What `find` reports of a file that was deleted during the walk.
