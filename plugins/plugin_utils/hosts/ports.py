@@ -24,7 +24,7 @@ def changed_ports(model: Model, probes: Mapping[str, Probe], registered: Collect
     running = [one for one in model.brokers if one.name in probes and _is_active(probes[one.name], "kafka.service")]
     behind = [one for one in running if registered and "kafka.service" in probes[one.name]["behind"]]
     # a run that stopped has restarted one broker, or the brokers of one rack
-    older = behind and len({one.kafka_rack for one in running if one not in behind}) <= 1
+    older = behind and len({one.kafka_rack or one.name for one in running if one not in behind}) <= 1
     for broker in model.brokers:
         if broker.name in probes and _is_active(probes[broker.name], "kafka.service"):
             first = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None)
