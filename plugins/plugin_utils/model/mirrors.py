@@ -18,6 +18,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.regular_expressions import (
+    meant_by_wildcard,
+    mistake_in,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -169,13 +173,10 @@ def _pattern(hosts: Sequence[str], place: str, text: str) -> Iterator[Problem]:
         yield MIRROR_PATTERN_COMMA.problem(hosts, place, text)
     elif re.search(r"\(\?(?!:)|\\[1-9QE]", text):
         yield MIRROR_PATTERN_JAVA.problem(hosts, place, text)
-    elif text.endswith("*") and not re.search(r"[.\])}]\*$", text):
-        yield MIRROR_PATTERN_STAR.problem(hosts, place, text, near=f"{text[:-1]}.*")
-    else:
-        try:
-            re.compile(text)
-        except re.error as error:
-            yield MIRROR_PATTERN.problem(hosts, place, text, why=str(error))
+    elif near := meant_by_wildcard(text):
+        yield MIRROR_PATTERN_STAR.problem(hosts, place, text, near=near)
+    elif why := mistake_in(text):
+        yield MIRROR_PATTERN.problem(hosts, place, text, why=why)
 
 
 MIRROR_KEY = ProblemKind(

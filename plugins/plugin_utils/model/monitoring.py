@@ -9,6 +9,10 @@ from ipaddress import ip_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.regular_expressions import (
+    meant_by_wildcard,
+    mistake_in,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 
@@ -22,7 +26,7 @@ SHOWN = frozenset({"ALL", "ALTER", "DELETE", "DESCRIBE", "READ", "WRITE"})
 
 
 def users(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each kind of resource that the user of an exporter cannot see at all."""
+    """Yield a problem for the first kind of resource that the user of an exporter cannot see at all."""
     supers = {name for broker in model.brokers for name, _ in super_users(broker)}
     for host in _hosts(model):
         user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
@@ -63,13 +67,10 @@ def patterns(model: Model) -> Iterator[Problem]:
             yield host.report(MONITORING_GROUPS_NONE, "lag_exporter_groups", [])
         for name in ("lag_exporter_groups", "lag_exporter_groups_exclude"):
             for text in map(str, host.inputs.sequence(name)):
-                if re.fullmatch(r"[\w-]+\*", text):
-                    yield host.report(MONITORING_GROUPS_STAR, name, text, near=f"{text[:-1]}.*")
-                    continue
-                try:
-                    re.compile(text)
-                except re.error as error:
-                    yield host.report(MONITORING_GROUPS, name, text, why=str(error))
+                if near := meant_by_wildcard(text):
+                    yield host.report(MONITORING_GROUPS_STAR, name, text, near=near)
+                elif why := mistake_in(text):
+                    yield host.report(MONITORING_GROUPS, name, text, why=why)
 
 
 MONITORING_OPEN = ProblemKind(
