@@ -38,7 +38,7 @@ class Reader:
         metadata = self.admin.metadata()
         places = [(one.topic, one.number) for one in metadata.partitions]
         led = [(one.topic, one.number) for one in metadata.partitions if one.leader >= 0]
-        earliest, latest, _ = watching.offsets(self.admin, led)
+        earliest, latest = watching.offsets(self.admin, led)
         names, absent = watching.names(self.admin)
         found, failed = watching.groups(self.admin, selected(names, self.include, self.exclude))
         groups, ends = self.with_silent(found, absent + failed), Ends(earliest, latest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
@@ -25,27 +26,24 @@ ONE_RECORD = {
 }
 
 
-def offsets(admin: Admin, places: Iterable[Place]) -> tuple[dict[Place, int], dict[Place, int], int]:
-    """Return the first offset of each partition, the offset that its next record gets, and how many did not answer."""
+def offsets(admin: Admin, places: Iterable[Place]) -> tuple[dict[Place, int], dict[Place, int]]:
+    """Return the first offset of each partition that answers, and the offset that its next record gets."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
     specs: Any = OffsetSpec
     found: list[dict[Place, int]] = []
-    failed = set[Place]()
     for spec in (specs.earliest(), specs.latest()):
         asked = {TopicPartition(topic, number): spec for topic, number in places}
         futures = admin.client.list_offsets(asked, request_timeout=ASK) if asked else {}
         known: dict[Place, int] = {}
         for one, future in futures.items():
-            try:
+            with suppress(AdminError):
                 known[one.topic, one.partition] = answer(future, ASK).offset
-            except AdminError:
-                failed.add((one.topic, one.partition))
         found.append(known)
     both = found[0].keys() & found[1].keys()
     earliest, latest = ({place: one[place] for place in both} for one in found)
-    return earliest, latest, len(failed)
+    return earliest, latest
 
 
 def names(admin: Admin) -> tuple[list[str], int]:
