@@ -73,7 +73,7 @@ def test_a_healthy_cluster_is_silent(inventory: Inventory) -> None:
 
 
 def test_the_exporter_is_stopped(inventory: Inventory, watch: Watch) -> None:
-    """Whoever watches is watched."""
+    """Prometheus notices that it gets no metrics."""
     (host,) = inventory.hosts("monitoring")
     watch.fault(
         "the exporter is stopped",

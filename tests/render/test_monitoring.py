@@ -1,4 +1,4 @@
-"""What a monitoring host gets: whom the exporter asks and as whom, and which servers listen where. No hosts."""
+"""Files and units of a monitoring host: brokers and login of the exporter, addresses of the servers. No hosts."""
 
 import json
 from base64 import b64decode
@@ -26,7 +26,7 @@ def host(hosts: Hosts) -> Rendered:
     return hosts[HOST]
 
 
-def test_whom_the_exporter_asks(host: Rendered) -> None:
+def test_brokers_and_login_of_the_exporter(host: Rendered) -> None:
     """All brokers, by the listener of clients, as its own user; racks as the inventory has them."""
     settings: dict[str, Any] = json.loads(host.secret("/etc/lag-exporter/settings.json"))
     client = settings["client"]

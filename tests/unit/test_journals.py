@@ -26,7 +26,7 @@ def test_entries_in_order_of_time() -> None:
 
 
 def test_entries_about_something() -> None:
-    """The text may stand in any line of an entry."""
+    """All lines of an entry are searched."""
     assert merged_journals({"dc1-kafka1": KAFKA1, "dc1-kafka2": KAFKA2}, "orders-3") == [
         "2026-11-29T12:00:01.000000Z dc1-kafka1 kafka[1]: first",
         *KAFKA1[1:3],

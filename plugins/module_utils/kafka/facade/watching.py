@@ -11,8 +11,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, answer
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Group, Place
 
-# One record is read of a partition, so little is fetched at once. A transaction that is open counts: whoever reads only
-# committed records waits for its first record.
+# The exporter reads one record of a partition, so it fetches little at once. It also reads records of open transactions:
+# consumers of committed records wait at the first of them.
 ONE_RECORD = {
     "isolation.level": "read_uncommitted",
     "enable.auto.commit": False,
