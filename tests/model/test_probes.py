@@ -412,7 +412,7 @@ def test_the_listener_that_admins_use(state: str, installed: dict[str, int], cod
     answers = probed(probe)
     assert [problem.code for problem in check_hosts(model(probe), answers)] == codes
     asked = check_hosts(model(probe), answers, registered=["2"])
-    assert [problem.code for problem in asked] == codes, "the broker that answers may have the listener under another name"
+    assert [problem.code for problem in asked] == codes, "the listener may have another name there"
     running: dict[str, Any] = {"units": {"kafka.service": "active"}, "listeners": installed}
     answers["dc1-kafka2"] |= {**running, "behind": ["kafka.service"]}  # its process is older than its files
     assert check_hosts(model(probe), answers, registered=["2"]) == []

@@ -11,8 +11,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, answer
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Group, Place
 
-# The exporter reads one record of a partition, so it fetches little at once. It also reads records of open transactions:
-# consumers of committed records wait at the first of them.
+# The exporter reads one record of a partition, so it fetches little at once. It reads open transactions, too:
+# consumers of committed records wait at the first record of such a transaction.
 ONE_RECORD = {
     "isolation.level": "read_uncommitted",
     "enable.auto.commit": False,
