@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import watching
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import coordinators, watching
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group, Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.mirrors import selected
@@ -40,10 +40,10 @@ class Reader:
         led = [(one.topic, one.number) for one in metadata.partitions if one.leader >= 0]
         earliest, latest = watching.offsets(self.admin, led)
         names, absent = watching.names(self.admin)
-        found, failed = watching.groups(self.admin, selected(names, self.include, self.exclude))
-        groups, ends = self.with_silent(found, absent + failed), Ends(earliest, latest)
+        found, failed = coordinators.read(self.admin, selected(names, self.include, self.exclude))
+        groups, ends = self.with_silent(found, absent + len(failed)), Ends(earliest, latest)
         unread, silent = self.first_unread(groups, ends, places)
-        unanswered = len(places) - len(latest) + absent + failed + silent
+        unanswered = len(places) - len(latest) + absent + len(failed) + silent
         return Snapshot(metadata, ends, groups, unread, self.racks, time.time(), unanswered)
 
     def first_unread(

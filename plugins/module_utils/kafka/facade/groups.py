@@ -1,6 +1,6 @@
 """Reads consumer groups and the first and last offsets of partitions, and resets offsets of groups.
 
-Uses confluent-kafka.
+Uses confluent-kafka; groups themselves are read with kafka-python (coordinators.py).
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import coordinators
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
     Admin,
@@ -26,33 +27,11 @@ def names(admin: Admin) -> list[str]:
 def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
     """Return {name: group with its members and committed offsets}; an unknown name gets a group in the state DEAD.
 
-    Raises AdminError if the request is rejected or not answered.
+    Raises AdminError if a request is rejected or not answered, ImportError without kafka-python.
     """
-    from confluent_kafka import ConsumerGroupTopicPartitions
-
-    asked = list(dict.fromkeys(wanted))
-    described = admin.client.describe_consumer_groups(asked, request_timeout=ASK) if asked else {}
-    committed = {  # the library accepts one group per request
-        name: admin.client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)], request_timeout=ASK)[name]
-        for name in asked
-    }
-    found = {}
-    for name in asked:
-        one = answer(described[name], ASK)
-        members = [
-            {
-                "client_id": member.client_id,
-                "host": member.host.lstrip("/"),
-                "assigned": [(place.topic, place.partition) for place in member.assignment.topic_partitions or ()],
-            }
-            for member in one.members
-        ]
-        offsets = {
-            (place.topic, place.partition): place.offset
-            for place in answer(committed[name], ASK).topic_partitions
-            if place.offset >= 0
-        }
-        found[name] = Group(name, one.state.name, members, offsets)
+    found, failed = coordinators.read(admin, wanted)
+    for error in failed.values():
+        raise error
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, answer
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Group, Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 # The exporter reads one record of a partition, so it fetches little at once. It reads open transactions, too:
 # consumers of committed records wait at the first record of such a transaction.
@@ -53,29 +53,6 @@ def names(admin: Admin) -> tuple[list[str], int]:
     except AdminError:
         return [], 1
     return sorted({one.group_id for one in found.valid if one.group_id}), len(found.errors)
-
-
-def groups(admin: Admin, wanted: Iterable[str]) -> tuple[dict[str, Group], int]:
-    """Return {name: group with its members and committed offsets}, and how many groups did not answer."""
-    from confluent_kafka import ConsumerGroupTopicPartitions
-
-    asked, found, failed = list(wanted), dict[str, Group](), 0
-    described = admin.client.describe_consumer_groups(asked, request_timeout=ASK) if asked else {}
-    committed = {  # the library accepts one group per request
-        name: admin.client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)], request_timeout=ASK)[name]
-        for name in asked
-    }
-    for name in asked:
-        try:
-            one = answer(described[name], ASK)
-            places = answer(committed[name], ASK).topic_partitions
-        except AdminError:
-            failed += 1
-            continue
-        members = [{"client_id": member.client_id} for member in one.members]
-        offsets = {(place.topic, place.partition): place.offset for place in places if place.offset >= 0}
-        found[name] = Group(name, one.state.name, members, offsets)
-    return found, failed
 
 
 class FirstRecords:
