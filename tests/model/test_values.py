@@ -239,6 +239,14 @@ def test_a_monitoring_host(own: dict[str, Any], wanted: list[str], tmp_path: Pat
     assert said(tmp_path, {"monitoring": own}, "lab_monitoring") == wanted
 
 
+def test_a_low_port_of_a_unit_without_overrides(tmp_path: Path) -> None:
+    """No input of its role could give it the capability."""
+    low = replace(LAB, inventory="lab_monitoring", variables={"monitoring": {"prometheus_port": 90}})
+    lines = check(spoil(tmp_path / "inventory", low))[1]
+    (line,) = (line for line in lines if line.startswith("PORT_PRIVILEGED"))
+    assert line.startswith("PORT_PRIVILEGED group monitoring/prometheus_port = 90: ") and line.endswith("; use a higher port")
+
+
 @pytest.mark.parametrize(
     "batches",
     batched(

@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JM
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_of
 
 UNPRIVILEGED = 1024
 BIND, CAPABILITIES = "cap_net_bind_service", ("AmbientCapabilities", "CapabilityBoundingSet")
@@ -46,7 +47,8 @@ def of_services(machine: Machine, model: Model) -> list[Port]:
         variable = str(item.get("input") or "")
         what = str(item.get("what") or variable or f"a port of {function.name}")
         sources = tuple(item.get("from") or ())
-        ports.append(Port(number, function.prefix, what, variable, str(item.get("address") or ""), sources))
+        product = role_of().get(variable, function.prefix)
+        ports.append(Port(number, product, what, variable, str(item.get("address") or ""), sources))
     return ports
 
 
@@ -128,6 +130,7 @@ PORT_PRIVILEGED = ProblemKind(
     "{what}: only root may open ports below {unprivileged}, and the service does not run as root",
     "use a higher port, or set {capabilities} in {product}_unit_overrides to CAP_NET_BIND_SERVICE",
 )
+PORT_PRIVILEGED_ALWAYS = PORT_PRIVILEGED.variant(advice="use a higher port")
 
 
 def privileged(model: Model) -> Iterator[Problem]:
@@ -136,8 +139,9 @@ def privileged(model: Model) -> Iterator[Problem]:
         for port in [*of_services(machine, model), *of_jvms(machine, model)]:
             low = isinstance(port.number, int) and 0 < port.number < UNPRIVILEGED and port.number != SSH
             if low and not _allowed(machine, port.product):
+                has_overrides = f"{port.product}_unit_overrides" in role_of()
                 yield machine.report(
-                    PORT_PRIVILEGED,
+                    PORT_PRIVILEGED if has_overrides else PORT_PRIVILEGED_ALWAYS,
                     port.variable,
                     port.number,
                     what=port.what,
