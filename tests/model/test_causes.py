@@ -135,6 +135,16 @@ def test_a_login_of_nobody_in_the_database(tmp_path: Path) -> None:
     assert "orders_owner, project_orders" in line
 
 
+def test_a_filter_without_the_name_of_its_collection(tmp_path: Path) -> None:
+    """The whole name of the filter that was meant is in the advice."""
+    client = "{{ kafka_client | combine(kafka_users | kafka_login('count_words')) }}"
+    spoilt = replace(LAB, variables={"spark_consumer": {"kafka_client": client}})
+    _, lines = check(spoil(tmp_path / "inventory", spoilt))
+    (line,) = (line for line in lines if "kafka_login" in line)
+    assert line.startswith("NOT_COMPUTED ") and line.endswith("; did you mean millrace.kafka.kafka_login?"), line
+
+
+
 def test_a_number_in_the_vault(tmp_path: Path) -> None:
     """It is said, and not the job that cannot log in with it."""
     vault = {**VAULT, "passwords": {**VAULT["passwords"], "count_words": 8236450917}}

@@ -225,7 +225,7 @@ def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
             {"prometheus_alertmanager_address": "::1"},
             ["MONITORING_OPEN group monitoring/prometheus_alertmanager_address"],
         ),
-        ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN dc1-mon1/lag_exporter_client"]),
+        ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN group monitoring/lag_exporter_user"]),
         ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
         ({"prometheus_retention": "1s2d"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
         (

@@ -4,7 +4,7 @@ import pytest
 from millrace_jobs.config import JOBS, parse, problems
 from millrace_jobs.errors import ConfigError
 
-from .configured import COUNT, KAFKA, PEM, PUBLISH, SCRAM
+from .configured import COUNT, KAFKA, LOGIN, PEM, PUBLISH, SCRAM
 
 KNOWN = ", ".join(sorted(JOBS))
 COUNT_KEYS = ", ".join(sorted(JOBS["count_words"].keys))
@@ -189,6 +189,21 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
             "count_words",
             {**COUNT, "kafka": {**KAFKA, **SCRAM, "sasl.mechanism": "GSSAPI"}},
             "kafka.sasl.mechanism: is not supported here; use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "security.protocol": "sasl_ssl", "sasl.jaas.config": LOGIN}},
+            "kafka.sasl.mechanism: is missing; write one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "security.protocol": "SASL"}},
+            "kafka.security.protocol: 'SASL' is no protocol; use one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "bootstrap.server": "a:9092"}},
+            "kafka.bootstrap.server: is not a property of Kafka's client; did you mean bootstrap.servers?",
         ),
         (
             "count_words",

@@ -87,7 +87,7 @@ def _other_than_cluster(model: Model) -> list[Topic]:
 def _replication_factor(model: Model, topic: Topic) -> Iterator[Problem]:
     hosts, brokers, factor = names(model.brokers), len(model.brokers), topic.replicas
     variable = topic.place("replication_factor")
-    if factor is None:
+    if factor is None or topic.get("replication_factor") is None:  # the cluster's own is judged once (REPLICATION_*)
         return
     if factor < 1:
         yield TOPIC_REPLICATION_NONE.problem(hosts, variable, factor, brokers=brokers)

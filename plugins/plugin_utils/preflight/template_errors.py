@@ -35,6 +35,8 @@ NOT_COMPUTED_PLUGIN = NOT_COMPUTED.variant(
     message="cannot be computed: {plugin} does not accept its input",
     advice="correct the variables that it uses: {variables}",
 )
+NOT_COMPUTED_FILTER = NOT_COMPUTED.variant(advice="did you mean millrace.kafka.{near}?")
+NO_FILTER = re.compile(r"No filter named '(?:[\w.]+\.)?(\w+)'")
 IN_FILE = {
     kind: kind.variant(advice="correct it in {file}")
     for kind in (NOT_COMPUTED, NOT_COMPUTED_ENCRYPTED, NOT_COMPUTED_HOST, NOT_COMPUTED_LOOP)
@@ -74,12 +76,20 @@ def explain(problem: Problem, standing: Standing) -> Problem:
         return _unknown_host(problem, standing, file)
     if details["is_recursive"]:
         return _in_file(NOT_COMPUTED_LOOP, file).instead_of(problem, file=file)
+    missing = NO_FILTER.search(details["error"])
+    if missing and (near := nearest(missing[1], _filters())):
+        return NOT_COMPUTED_FILTER.instead_of(problem, near=near)
     if details["plugin"]:
         used = standing.on(problem.hosts[0], problem.variable)
         variables = [name for name in used if name in raw and name != problem.variable]
         return NOT_COMPUTED_PLUGIN.instead_of(problem, variables=variables)
     kind = NOT_COMPUTED_ENCRYPTED if details["is_encrypted"] else NOT_COMPUTED
     return _in_file(kind, file).instead_of(problem, file=file)
+
+
+def _filters() -> list[str]:
+    """Return the names of the collection's filters, without its name."""
+    return sorted(file.stem for file in (FOLDER.parent / "plugins" / "filter").glob("*.yml"))
 
 
 def _in_file(kind: ProblemKind, file: str | None) -> ProblemKind:
@@ -106,8 +116,12 @@ def _unknown_host(problem: Problem, standing: Standing, file: str | None) -> Pro
 def _place_of_login(problem: Problem, raw: Mapping[str, Any], user: str) -> str:
     """Return the place inside the problem's variable where a template uses the login of `user`.
 
-    Returns the variable itself if no such template is found. `raw` are the host's variables as written.
+    If another variable has the name of the user, return this variable; if no such template is found, the problem's.
+    `raw` are the host's variables as written.
     """
+    named = [name for text in texts(raw.get(problem.variable)) for name in re.findall(r"_login\(\s*(\w+)\s*[,)]", text)]
+    if setting := next((name for name in named if raw.get(name) == user), None):
+        return setting
     pattern = re.compile(rf"_login\(\s*['\"]{re.escape(user)}['\"]")
     return _place(problem.variable, raw.get(problem.variable), pattern) or problem.variable
 

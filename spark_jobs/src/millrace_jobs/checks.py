@@ -59,6 +59,9 @@ _LIBPQ = (
     *("sslcrldir", "sslsni", "ssl_min_protocol_version", "target_session_attrs", "load_balance_hosts"),
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+# Properties that most configurations have; a similar name is taken for a mistake.
+_CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.jaas.config", "group.id")
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _TYPE_NAMES = {
@@ -259,6 +262,8 @@ def kafka_properties(key: str, value: object) -> Iterator[str]:
             yield f"{key}.{name}: has Spark's prefix kafka.; use the client's name, {client_name}"
         elif name in _SET_BY_SPARK:
             yield f"{key}.{name}: is set by Spark; remove it"
+        elif name not in _CONNECTION and (close := get_close_matches(name, _CONNECTION, n=1, cutoff=0.85)):
+            yield f"{key}.{name}: is not a property of Kafka's client; did you mean {close[0]}?"
         elif not isinstance(item, (str, int, float)):
             yield f"{key}.{name}: is {kind(item)}; give text, a number or true/false"
     yield from _security(key, {name: item for name, item in value.items() if isinstance(item, str)})
@@ -286,9 +291,14 @@ def _security(key: str, properties: dict[str, str]) -> Iterator[str]:
     for store in ("truststore", "keystore"):
         if f"ssl.{store}.location" in properties and properties.get(f"ssl.{store}.type") != "PEM":
             yield f"{key}.ssl.{store}.type: is not PEM, the only format that both clients read; use a PEM file"
-    if not properties.get("security.protocol", "").startswith("SASL"):
+    protocol, mechanism = properties.get("security.protocol", "PLAINTEXT"), properties.get("sasl.mechanism")
+    if protocol.upper() not in _PROTOCOLS:
+        yield f"{key}.security.protocol: {protocol!r} is no protocol; use one of {', '.join(_PROTOCOLS)}"
+    if protocol.upper() not in _PROTOCOLS or not protocol.upper().startswith("SASL"):
         return
-    if properties.get("sasl.mechanism") not in _PASSWORD_MECHANISMS:
+    if mechanism is None:
+        yield f"{key}.sasl.mechanism: is missing; write one of {', '.join(_PASSWORD_MECHANISMS)}"
+    elif mechanism not in _PASSWORD_MECHANISMS:
         yield f"{key}.sasl.mechanism: is not supported here; use one of {', '.join(_PASSWORD_MECHANISMS)}"
     if not {"username", "password"} <= jaas_options(properties.get("sasl.jaas.config", "")).keys():
         yield f'{key}.sasl.jaas.config: has no username="..." and password="..."; add both'
