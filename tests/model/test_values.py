@@ -211,6 +211,10 @@ def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
     ]
 
 
+ALERTS = "MONITORING_ALERTS group monitoring/prometheus_alertmanager_config"
+TWO = {"route": {"receiver": "a"}, "receivers": [{"name": "a"}, {"name": "b"}]}
+
+
 @pytest.mark.parametrize(
     ("own", "wanted"),
     [
@@ -225,6 +229,15 @@ def test_refused_numbers_of_a_flow(tmp_path: Path) -> None:
             {"prometheus_alertmanager_address": "::1"},
             ["MONITORING_OPEN group monitoring/prometheus_alertmanager_address"],
         ),
+        ({"prometheus_alertmanager_config": {"receivers": [{"name": "a"}]}}, [ALERTS]),
+        ({"prometheus_alertmanager_config": {"route": {"receiver": "a"}}}, [ALERTS]),
+        ({"prometheus_alertmanager_config": {**TWO, "route": {"routes": [{"receiver": "b"}]}}}, [f"{ALERTS}.route"]),
+        (
+            {"prometheus_alertmanager_config": {**TWO, "route": {"receiver": "a", "routes": [{"receiver": "x"}]}}},
+            [f"{ALERTS}.route"],
+        ),
+        ({"prometheus_alertmanager_config": {**TWO, "recievers": []}}, [f"{ALERTS}.recievers"]),
+        ({"prometheus_alertmanager_config": {**TWO, "global": {"smtp_from": "a@example.org"}}}, []),
         ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN group monitoring/lag_exporter_user"]),
         ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
         ({"prometheus_retention": "1s2d"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
@@ -244,7 +257,9 @@ def test_a_low_port_of_a_unit_without_overrides(tmp_path: Path) -> None:
     low = replace(LAB, inventory="lab_monitoring", variables={"monitoring": {"prometheus_port": 90}})
     lines = check(spoil(tmp_path / "inventory", low))[1]
     (line,) = (line for line in lines if line.startswith("PORT_PRIVILEGED"))
-    assert line.startswith("PORT_PRIVILEGED group monitoring/prometheus_port = 90: ") and line.endswith("; use a higher port")
+    assert line.startswith("PORT_PRIVILEGED group monitoring/prometheus_port = 90: ") and line.endswith(
+        "; use a higher port"
+    )
 
 
 @pytest.mark.parametrize(

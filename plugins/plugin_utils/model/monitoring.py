@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
+from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
@@ -119,6 +121,57 @@ def values(model: Model) -> Iterator[Problem]:
             value = host.inputs.values.get(name)
             if value is not None and not pattern.fullmatch(str(value)):
                 yield host.report(MONITORING_VALUE, name, value, example=example)
+
+
+MONITORING_ALERTS = ProblemKind(
+    "MONITORING_ALERTS", "no receiver of this name: Alertmanager would not start", "correct it, or add the receiver"
+)
+MONITORING_ALERTS_NEAR = MONITORING_ALERTS.variant(advice="did you mean {near}?")
+MONITORING_ALERTS_NONE = MONITORING_ALERTS.variant(
+    message="{key} is missing: Alertmanager would not start", advice="add it, as docs/monitoring.md shows"
+)
+MONITORING_ALERTS_KEY = MONITORING_ALERTS.variant(
+    message="not a key of Alertmanager's configuration", advice="use one of {known}"
+)
+MONITORING_ALERTS_KEY_NEAR = MONITORING_ALERTS_KEY.variant(advice="did you mean {near}?")
+ALERTMANAGER = ("global", "inhibit_rules", "mute_time_intervals", "receivers", "route", "templates", "time_intervals")
+
+
+def receivers(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each key and each receiver with which Alertmanager would not start."""
+    name = "prometheus_alertmanager_config"
+    for host in _hosts(model):
+        config = host.inputs.mapping(name)
+        for key in config:
+            if key not in ALERTMANAGER:
+                near = nearest(str(key), ALERTMANAGER)
+                kind = MONITORING_ALERTS_KEY_NEAR if near else MONITORING_ALERTS_KEY
+                yield host.report(kind, f"{name}.{key}", None, near=near, known=", ".join(ALERTMANAGER))
+        route = config.get("route")
+        present = [str(one.get("name")) for one in _mappings(config.get("receivers"))]
+        for key in ("route", "receivers") if config else ():
+            if not config.get(key):
+                yield host.report(MONITORING_ALERTS_NONE, name, None, key=key)
+        if isinstance(route, Mapping) and not route.get("receiver"):
+            yield host.report(MONITORING_ALERTS_NONE, f"{name}.route", None, key="receiver")
+        for receiver in dict.fromkeys(_routed(route)) if present else ():
+            if receiver not in present:
+                near = nearest(receiver, present)
+                kind = MONITORING_ALERTS_NEAR if near else MONITORING_ALERTS
+                yield host.report(kind, f"{name}.route", receiver, near=near)
+
+
+def _routed(route: Any) -> Iterator[str]:
+    """Yield the receivers of a route of Alertmanager, and of the routes in it."""
+    if isinstance(route, Mapping):
+        if route.get("receiver"):
+            yield str(route["receiver"])
+        for inner in _mappings(route.get("routes")):
+            yield from _routed(inner)
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
 def _hosts(model: Model) -> list[Machine]:

@@ -16,6 +16,12 @@ def wrong(code: str, where: str, advice: str, **variables: Any) -> Mistake:
 
 MISTAKES: tuple[Mistake, ...] = (
     wrong(
+        "MONITORING_ALERTS",
+        "group monitoring/prometheus_alertmanager_config.route",
+        "did you mean email?",
+        prometheus_alertmanager_config={"route": {"receiver": "emails"}, "receivers": [{"name": "email"}]},
+    ),
+    wrong(
         "MONITORING_USER",
         "group monitoring/lag_exporter_user",
         "add {exporter: true}",
