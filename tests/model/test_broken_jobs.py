@@ -32,7 +32,7 @@ def test_modules_that_cannot_be_loaded(tmp_path: Path) -> None:
     lines = [line.replace(str(wheel), "WHEEL") for line in said({"spark": group}, tmp_path)]
     unfit = [line for line in lines if line.startswith("WHEEL_UNFIT")]
     start = "WHEEL_UNFIT group spark/spark_job_wheel = WHEEL: the module of the job"
-    rebuild = "rebuild the wheel: `make archives`"
+    rebuild = "rebuild the wheel: `packaging/build.sh jobs`"
     assert sorted(unfit) == [
         f"{start} own_columns ({PLACE}/own_columns.py, line 3) imports PySpark when it is loaded, but the control node "
         "has no PySpark; use `from millrace_jobs.lazy import F`, import types below TYPE_CHECKING "

@@ -15,30 +15,34 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 WHEEL_ABSENT = ProblemKind(
-    "WHEEL_ABSENT", "the control node has no such file", "run `make archives`, or set the path of another wheel"
+    "WHEEL_ABSENT",
+    "the control node has no such file",
+    "run `packaging/build.sh jobs`, or set the path of another wheel",
 )
 WHEEL_ABSENT_URL = WHEEL_ABSENT.variant(
     message="a URL, but the wheel of the jobs has to be a file of the control node (default: in the folder archives)",
     advice="download the wheel, and set spark_job_wheel to its path",
 )
-WHEEL_UNFIT = ProblemKind("WHEEL_UNFIT", "cannot check configurations of jobs: {error}", "rebuild it: `make archives`")
+WHEEL_UNFIT = ProblemKind(
+    "WHEEL_UNFIT", "cannot check configurations of jobs: {error}", "rebuild it: `packaging/build.sh jobs`"
+)
 WHEEL_UNFIT_OLD = WHEEL_UNFIT.variant(
     message="an older version of this project built this wheel: it does not list the topics of its jobs",
-    advice="rebuild it with this version: `make archives`",
+    advice="rebuild it with this version: `packaging/build.sh jobs`",
 )
 WHEEL_UNFIT_JOB = WHEEL_UNFIT.variant(
     message="the module of the job {job} (spark_jobs/src/millrace_jobs/jobs/{job}.py{line}) fails: {error}",
-    advice="correct the module, and rebuild the wheel: `make archives`",
+    advice="correct the module, and rebuild the wheel: `packaging/build.sh jobs`",
 )
 WHEEL_UNFIT_PYSPARK = WHEEL_UNFIT_JOB.variant(
     message="the module of the job {job} (spark_jobs/src/millrace_jobs/jobs/{job}.py{line}) imports PySpark when it is "
     "loaded, but the control node has no PySpark",
     advice="use `from millrace_jobs.lazy import F`, import types below TYPE_CHECKING (docs/write-a-job.md), and "
-    "rebuild the wheel: `make archives`",
+    "rebuild the wheel: `packaging/build.sh jobs`",
 )
 WHEEL_UNFIT_PACKAGE = WHEEL_UNFIT_JOB.variant(
     advice="correct the name, or import the package in the function that uses it, and rebuild the wheel: "
-    "`make archives`"
+    "`packaging/build.sh jobs`"
 )
 JOB_CONFIG = ProblemKind("JOB_CONFIG", "{reason}", "{solution}")
 JOB_CONFIG_OTHER = JOB_CONFIG.variant(advice="see spark_jobs/README.md")

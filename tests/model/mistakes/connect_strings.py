@@ -65,7 +65,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "WHEEL_ABSENT",
         "group spark/spark_job_wheel",
-        "make archives",
+        "packaging/build.sh jobs",
         variables={"spark": {"spark_job_wheel": "/nowhere/millrace.whl"}},
     ),
     Mistake(
