@@ -57,6 +57,14 @@ def encrypted(value: Any) -> Iterator[Any]:
             yield from encrypted(item)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Compare two values of the inventory; if a text in them cannot be decrypted, they are equal as written."""
+    try:
+        return bool(one == other)
+    except AnsibleError:
+        return one is other or repr(one) == repr(other)
+
+
 def decrypted(value: Any) -> Any:
     """Return `value` with each text inside it that was encrypted alone (encrypt_string) as a text.
 

@@ -144,7 +144,6 @@ def test_a_filter_without_the_name_of_its_collection(tmp_path: Path) -> None:
     assert line.startswith("NOT_COMPUTED ") and line.endswith("; did you mean millrace.kafka.kafka_login?"), line
 
 
-
 def test_a_number_in_the_vault(tmp_path: Path) -> None:
     """It is said, and not the job that cannot log in with it."""
     vault = {**VAULT, "passwords": {**VAULT["passwords"], "count_words": 8236450917}}

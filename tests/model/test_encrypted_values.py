@@ -110,3 +110,17 @@ def test_problems_hide_what_a_file_encrypts_as_a_whole(tmp_path: Path) -> None:
     text = printed(tmp_path, {"kafka": {"kafka_config": {"log.retention.ms": SECRET}}}, whole=True)
     assert "kafka_config[log.retention.ms] = ***: not a whole number; correct it, or remove it" in text, text
     assert SECRET not in text
+
+
+def test_numbers_in_an_encrypted_file_are_no_ciphertext(tmp_path: Path) -> None:
+    """Their lines in the file are those of the text before it was encrypted."""
+    quotas = [{"user": "lab", "client_id": number, "producer_byte_rate": 20000000} for number in range(40, 70)]
+    assert "NUMBER_OTHER" not in printed(tmp_path, {"all": {"kafka_quotas": quotas}}, whole=True)
+
+
+def test_a_text_of_another_password_hides_nothing(tmp_path: Path) -> None:
+    """The other mistake of the same group is reported as well."""
+    other = VaultLib([("default", VaultSecret(b"another password"))]).encrypt("4g").decode()
+    variables = {"kafka_heap": EncryptedString(ciphertext=other), "kafka_limit_nofile": "many"}
+    found = printed(tmp_path, {"kafka": variables})
+    assert "kafka_heap: cannot be decrypted" in found and "kafka_limit_nofile = many" in found, found

@@ -106,7 +106,7 @@ KAFKA = [
     ({"kafka_config": {"node.id": 7}}, "PROPERTY_TWICE"),
     ({"kafka_java_options": [f"{JMX}.port=9092"]}, "PORT_CLASH"),
     ({"kafka_zookeeper_chroot": "/kafka/../other"}, "CHROOT_INVALID"),
-    ({"kafka_archive_checksum": ""}, "ARCHIVE_CLEAR"),
+    ({"kafka_archive_checksum": "sha512:http://m.example.org/kafka.sha512"}, "ARCHIVE_CLEAR"),
 ]
 ZOOKEEPER = [
     ({"zookeeper_java_options": ["-Dzookeeper.skipACL=yes"]}, "ZNODES_OPEN"),

@@ -20,6 +20,8 @@ UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours",
 SPANS = ("log.retention.ms", "log.roll.ms", "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms")
 # Durations that make no sense below one second.
 TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")
+# The least values that Kafka accepts, which its definitions do not tell (KafkaConfig.validateValues).
+LEAST = {"log.roll.ms": 1, "log.roll.jitter.ms": 0}
 MESSAGE = "message.max.bytes"
 SEGMENT, REQUEST = "log.segment.bytes", "socket.request.max.bytes"
 # Defaults of the largest batch, and of the properties that have to hold it.
@@ -51,6 +53,9 @@ LIMIT_MEANT = ProblemKind(
 )
 LIMIT_MEANT_ZERO = LIMIT_MEANT.variant(
     message="Kafka would not start with 0", advice="set at least 1, or -1 for unlimited"
+)
+LIMIT_MEANT_LEAST = LIMIT_MEANT.variant(
+    message="Kafka would not start with less than {minimum}", advice="set at least {minimum}"
 )
 LIMIT_MEANT_SECONDS = LIMIT_MEANT.variant(
     message="the unit is milliseconds: as seconds it would be {duration}",
@@ -232,6 +237,10 @@ def _numbers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterato
         number = whole(layer.get(name))
         if number is not None and (number < -1 or (number == 0 and not name.endswith("bytes"))):
             yield broker.report(LIMIT_MEANT if number else LIMIT_MEANT_ZERO, f"{variable}[{name}]", number)
+    for name, minimum in LEAST.items():
+        number = whole(layer.get(name))
+        if number is not None and number < minimum:
+            yield broker.report(LIMIT_MEANT_LEAST, f"{variable}[{name}]", number, minimum=minimum)
     for name in SPANS:
         if duration := seconds(layer.get(name)):
             value = layer[name]

@@ -130,7 +130,7 @@ PATH_RELATIVE_HOME = PATH_RELATIVE_HERE.variant(
     advice="write {{{{ lookup('ansible.builtin.env', 'HOME') }}}}/{plain}, or a folder that all administrators share",
 )
 PATH_RELATIVE_FORM = PATH_RELATIVE_HERE.variant(advice="write the absolute path of the file or folder, from / on")
-HERE = ("archives", "pki_directory", "pki_requests_directory", "pki_signed_directory")
+HERE = ("archives", "pki_directory", "pki_requests_directory", "pki_signed_directory", "failover_lock")
 """Inputs that are paths on the control node; their default depends on others."""
 CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
 """Site variables with the files `certificate` and `ca` of the control node; their default is below pki_directory."""

@@ -46,6 +46,8 @@ CHECKSUM_FORM_LINE = CHECKSUM_FORM.variant(
     message="more than the digits of a SHA-512: a run would look for a file of this name",
     advice="write only sha512: and the 128 hexadecimal digits",
 )
+CHECKSUM_FORM_NONE = CHECKSUM_FORM.variant(message="not of the form sha512:HEX, sha512:FILE or sha512:URL")
+CHECKSUM_FORM_BARE = CHECKSUM_FORM_NONE.variant(advice="write sha512: in front of the digits")
 
 
 def archives(model: Model) -> Iterator[Problem]:
@@ -58,7 +60,8 @@ def archives(model: Model) -> Iterator[Problem]:
                 continue
             source = checksum_source(str(checksum))
             if source is None:
-                yield machine.report(ARCHIVE_CLEAR, variable, checksum)
+                bare = DIGITS.fullmatch(str(checksum).strip())
+                yield machine.report(CHECKSUM_FORM_BARE if bare else CHECKSUM_FORM_NONE, variable, checksum)
             elif re.match(r"(http|ftp)://", source, re.IGNORECASE):
                 yield machine.report(ARCHIVE_CLEAR_HTTP, variable, checksum)
             elif kind := refused_checksum(source):

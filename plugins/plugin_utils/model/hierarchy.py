@@ -121,12 +121,30 @@ ZOOKEEPER_GROUP_NAME = ProblemKind(
 )
 
 
+ZOOKEEPER_GROUP_NAME_FORM = ZOOKEEPER_GROUP_NAME.variant(
+    message="not the usual form of the number, so ZooKeeper would not start", advice="write {number}"
+)
+
+
 def numbers(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each key of zookeeper_groups (the name of a voting group) that is not a number."""
+    """Yield a problem for each key of zookeeper_groups (the name of a voting group) that is not a number.
+
+    Also yield a problem for each text like 01 among the ids in zookeeper_groups, zookeeper_weights and
+    zookeeper_servers.
+    """
     for first in model.servers[:1]:
         for name in first.groups:
             if whole(name) is None:
                 yield ZOOKEEPER_GROUP_NAME.problem(names(model.servers), "zookeeper_groups", name)
+        for variable in ("zookeeper_groups", "zookeeper_weights", "zookeeper_servers"):
+            for key, value in first.inputs.mapping(variable).items():
+                ids = value if isinstance(value, (list, tuple)) and variable == "zookeeper_groups" else ()
+                for written in (key, *ids, *([value] if variable == "zookeeper_weights" else ())):
+                    number = whole(written)
+                    if isinstance(written, str) and number is not None and written != str(number):
+                        yield ZOOKEEPER_GROUP_NAME_FORM.problem(
+                            names(model.servers), f"{variable}[{key}]", f"'{written}'", number=number
+                        )
 
 
 ZOOKEEPER_DECISIVE = ProblemKind(

@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 
 OPTION, DEFAULT = "-Djava.io.tmpdir=", "/tmp"
 # By function: the directory to which its units may write (roles/kafka, roles/spark_job).
-HOMES = {"kafka": "/var/lib/kafka", "spark": "/var/lib/spark-job"}
+HOMES = {"kafka": "/var/lib/kafka", "spark": "/var/lib/spark-job", "mirror_maker": "/var/lib/mirror-maker"}
 # Settings of units with which a folder of the service is not that of the host.
 OTHERWISE = ("ExecPaths", "TemporaryFileSystem", "BindPaths")
 

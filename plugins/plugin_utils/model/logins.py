@@ -16,6 +16,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted
 
 SHORTEST = 8
+PASSWORDS = ("passwords", "new_passwords", "database_passwords")
+"""Keys of `vault` with a password for each user."""
 # The principals that rules of functions/kafka.yml derive from the certificates of brokers and of the control node.
 OURS = ("User:admin", "User:kafka-broker")
 
@@ -60,7 +62,7 @@ def _null(entries: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the places of entries of `vault` without a value, as vault.passwords.alice."""
     if "pki_passphrase" in entries and entries["pki_passphrase"] in (None, ""):
         yield "vault.pki_passphrase"
-    for part in ("passwords", "new_passwords"):
+    for part in PASSWORDS:
         passwords = entries.get(part)
         if part == "passwords" and part in entries and passwords is None:
             yield "vault.passwords"
@@ -71,7 +73,7 @@ def _null(entries: Mapping[Any, Any]) -> Iterator[str]:
 
 def _numbers(entries: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the places of passwords in `vault` that are not a text, as vault.passwords.alice."""
-    for part in ("passwords", "new_passwords"):
+    for part in PASSWORDS:
         passwords = entries.get(part)
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
             is_text = isinstance(password, str) or any(encrypted(password))

@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Re
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import DATACENTER_GROUP, RACK_TWICE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, written
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import same
 
 CONFIG = "kafka_config"  # reported as CONFIG_REPLACED
 # Dicts that may be replaced: a missing key of the vault is reported where it is used, and the sources are documented.
@@ -151,7 +152,7 @@ def _replaced_dicts(reader: Reader, model: Model, values: Values) -> Iterator[Pr
         groups = [group for group in reader.groups_of(host) if group in values]
         for name in sorted(names & raw.keys()):
             places = [(group, values[group][name]) for group in groups if isinstance(values[group].get(name), Mapping)]
-            if places and isinstance(raw[name], Mapping) and raw[name] != places[-1][1]:
+            if places and isinstance(raw[name], Mapping) and not same(raw[name], places[-1][1]):
                 places.append(("", raw[name]))
             for (weaker, weak_value), (stronger, strong_value) in pairwise(places):
                 lost = _missing_keys(weak_value, strong_value)
@@ -227,7 +228,7 @@ def _covered_lists(reader: Reader, model: Model, values: Values) -> Iterator[Pro
             inner = [other for other in inner if set(model.all_groups[other]) < set(hosts)]
             if not (value and _has_entries(value) and inner and hosts):
                 continue
-            if all(reader.raw(host).get(name) != value for host in hosts):
+            if not any(same(reader.raw(host).get(name), value) for host in hosts):
                 lost = _lost_entries(value, None)
                 yield GROUP_RIVALS_COVERED.problem(tuple(hosts), name, inner=sorted(inner), lost=lost)
 

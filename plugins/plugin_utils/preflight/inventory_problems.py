@@ -61,6 +61,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.variable_
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.yaml_numbers import other_bases
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, merged
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import described
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import same
 
 # vault.passwords.orders, or with brackets; neither a call nor a value with a default.
 PATH = re.compile(
@@ -222,9 +223,9 @@ def _on_all_hosts(problem: Problem, reader: Reader, model: Model) -> Problem:
     groups = [group for group in reader.groups_of(host) if name in values.get(group, {})]
     members = model.all_groups.get(groups[-1], ()) if groups else ()
     value = reader.raw(host).get(name)
-    if not members or values[groups[-1]][name] != value:
+    if not members or not same(values[groups[-1]][name], value):
         return problem
-    return replace(problem, hosts=tuple(member for member in members if reader.raw(member).get(name) == value))
+    return replace(problem, hosts=tuple(member for member in members if same(reader.raw(member).get(name), value)))
 
 
 def _uses_missing_variables(problem: Problem, missing: set[str]) -> bool:

@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Re
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import same
 
 # Problems of the groups that a host is in, instead of a value that one of them sets.
 GROUP_PROBLEMS = re.compile(r"GROUP_(RIVALS|SHADOWED)|DICT_REPLACED|DATACENTER_GROUP|RACK_(GROUP|TWICE)")
@@ -34,6 +35,6 @@ def _group(host: str, name: str, reader: Reader, model: Model) -> str | None:
         return None
     for layer in reversed(reader.layers):
         if name in layer.variables and host in model.all_groups.get(layer.group, ()):
-            is_value = layer.variables[name] == value and written_at(layer.variables[name]) == written_at(value)
+            is_value = same(layer.variables[name], value) and written_at(layer.variables[name]) == written_at(value)
             return layer.group if is_value and layer.set_by_site(name) else None
     return None

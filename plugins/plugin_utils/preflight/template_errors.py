@@ -119,7 +119,8 @@ def _place_of_login(problem: Problem, raw: Mapping[str, Any], user: str) -> str:
     If another variable has the name of the user, return this variable; if no such template is found, the problem's.
     `raw` are the host's variables as written.
     """
-    named = [name for text in texts(raw.get(problem.variable)) for name in re.findall(r"_login\(\s*(\w+)\s*[,)]", text)]
+    written = " ".join(texts(raw.get(problem.variable)))
+    named: list[str] = re.findall(r"_login\(\s*(\w+)\s*[,)]", written)
     if setting := next((name for name in named if raw.get(name) == user), None):
         return setting
     pattern = re.compile(rf"_login\(\s*['\"]{re.escape(user)}['\"]")

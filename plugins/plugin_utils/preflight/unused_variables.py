@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_name
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import same
 
 # Site variables that playbooks read from a broker.
 BROKER_VARIABLES = (
@@ -88,7 +89,8 @@ def unread_inputs(raw: Mapping[str, Mapping[str, Any]], reader: Reader, model: M
                 for host in readers:
                     if name in raw[host] and not any(raw[host][name] is value for value in known):
                         known.append(raw[host][name])
-                hosts = [host for host in others if name in model.names[host] and raw[host][name] not in known]
+                named = (host for host in others if name in model.names[host])
+                hosts = [host for host in named if not any(same(raw[host][name], value) for value in known)]
                 if known and len(hosts) == len(others):
                     continue
                 for host in hosts:

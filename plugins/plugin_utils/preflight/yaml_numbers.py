@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,11 @@ NUMBER_OTHER_TEXT = NUMBER_OTHER.variant(
     message="YAML reads this text as a number, and the text would become {number}", advice="put it in quotes"
 )
 NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, in base 60", advice="put it in quotes")
+NUMBER_OTHER_TIME = NUMBER_OTHER_TEXT.variant(
+    message="YAML reads this text as a time, and the text would become {number}"
+)
+NUMBER_OTHER_SECRET = NUMBER_OTHER_TEXT.variant(message="YAML does not read this as a text, and would change it")
+SECRET = re.compile(r"password\W*$")
 
 
 def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
@@ -49,7 +55,12 @@ def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
             for place, number, text, is_text in _numbers(name, raw[name], _option(name), reader):
                 problem = NUMBER_OTHER_BASE_60 if ":" in text else NUMBER_OTHER_TEXT if is_text else NUMBER_OTHER
                 decimal = text.replace("_", "").lstrip("+-0") or "0"
-                yield problem.problem((host,), place, text, number=number, decimal=decimal)
+                if SECRET.search(place):
+                    yield NUMBER_OTHER_SECRET.problem((host,), place)
+                elif isinstance(number, date):
+                    yield NUMBER_OTHER_TIME.problem((host,), place, text, number=number)
+                else:
+                    yield problem.problem((host,), place, text, number=number, decimal=decimal)
 
 
 def _option(name: str) -> Option:
@@ -58,8 +69,10 @@ def _option(name: str) -> Option:
     return site_words().get(name) or (argument_spec(role)[name] if role else {})
 
 
-def _numbers(place: str, value: Any, option: Option, reader: Reader) -> Iterator[tuple[str, int | float, str, bool]]:
-    """Yield (place, number, text in the file, whether a text is declared) of each such number inside `value`.
+def _numbers(
+    place: str, value: Any, option: Option, reader: Reader
+) -> Iterator[tuple[str, int | float | date, str, bool]]:
+    """Yield (place, number or time, text in the file, whether a text is declared) of each such one inside `value`.
 
     `option` is the argument spec of the value, {} if it has none.
     """
@@ -70,6 +83,10 @@ def _numbers(place: str, value: Any, option: Option, reader: Reader) -> Iterator
                 yield place, number, text, True
         elif isinstance(value, int) and OTHER_BASE.fullmatch(text) and (":" in text or int(text) != value):
             yield place, number, text, False
+    elif isinstance(value, date):
+        text = _text(place, value, reader)
+        if kind(option or OPAQUE) == "str" and text and text != str(value):
+            yield place, value, text, True
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _numbers(f"{place}[{key}]", item, (option.get("options") or {}).get(key, {}), reader)
@@ -80,8 +97,8 @@ def _numbers(place: str, value: Any, option: Option, reader: Reader) -> Iterator
             yield from _numbers(f"{place}[{number if name is None else name}]", item, element, reader)
 
 
-def _text(place: str, value: int | float, reader: Reader) -> str:
-    """Return a number of the inventory as written in its file; '' if it was computed or passed with -e."""
+def _text(place: str, value: int | float | date, reader: Reader) -> str:
+    """Return a number or time of the inventory as written in its file; '' if it was computed or passed with -e."""
     try:
         path, line, column = place_of(value)
     except UntoldError:
@@ -96,8 +113,9 @@ def _text(place: str, value: int | float, reader: Reader) -> str:
 
 @cache
 def _lines(path: str) -> tuple[str, ...]:
-    """Return the lines of a file; () if it cannot be read as text."""
+    """Return the lines of a file; () if it cannot be read as text, or is encrypted as a whole."""
     try:
-        return tuple(Path(path).read_text(encoding="utf-8").splitlines())
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ()
+    return () if text.startswith("$ANSIBLE_VAULT") else tuple(text.splitlines())
