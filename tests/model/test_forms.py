@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from model.mistakes.base import LAB, VAULT, spoil
+from model.preflight import preflight
 from model.said import check
 
 
@@ -74,3 +75,11 @@ def test_a_time_for_a_name_and_a_number_for_a_password(tmp_path: Path) -> None:
     (password,) = (line for line in lines if line.startswith("NUMBER_OTHER ") and "password" in line)
     assert "7123456" not in "".join(lines) and "1877806" not in "".join(lines), lines
     assert password.endswith("; put it in quotes")
+
+
+def test_a_connection_that_does_not_exist_hides_nothing(tmp_path: Path) -> None:
+    """Nor a way to become root: the model is judged without either."""
+    own = {"ansible_connection": "shh", "ansible_become_method": "suddo", "kafka_limit_nofile": "many"}
+    found = preflight(spoil(tmp_path / "inventory", replace(LAB, variables={"all": own}))).stdout
+    for text in ("ansible_connection = shh", "ansible_become_method = suddo", "kafka_limit_nofile = many"):
+        assert text in found, found
