@@ -157,6 +157,7 @@ RULES: tuple[Rule, ...] = (
     monitoring.patterns,
     monitoring.addresses,
     monitoring.values,
+    monitoring.metrics,
     databases.unused,
     security.profile,
     security.stores,

@@ -121,5 +121,20 @@ def values(model: Model) -> Iterator[Problem]:
                 yield host.report(MONITORING_VALUE, name, value, example=example)
 
 
+MONITORING_METRICS = ProblemKind(
+    "MONITORING_METRICS",
+    "not in the group metrics: without its certificate, Prometheus could not read the metrics of {first}",
+    "add {host} to the group metrics",
+)
+
+
+def metrics(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each monitoring host that has no certificate with which it could read metrics of hosts."""
+    serving = model.groups.get("metrics", ())
+    for host in _hosts(model):
+        if serving and host.name not in serving:
+            yield host.report(MONITORING_METRICS, "", None, first=sorted(serving)[0], host=host.name)
+
+
 def _hosts(model: Model) -> list[Machine]:
     return [model.machines[name] for name in model.groups.get("monitoring", ())]
