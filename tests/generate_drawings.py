@@ -178,6 +178,7 @@ LAYERS = {
     "Databases": "users, rights, tables",
     "Spark jobs": "restarted if changed",
     "MirrorMaker": "one worker at a time",
+    "Metrics": "restarted if changed",
     "Monitoring": "restarted if changed",
     "Rebalance timer": "on the admin host, if declared",
 }
@@ -263,6 +264,8 @@ HOLDERS = {
         "owner of Kafka's znodes: one subject, a key for each broker",
     ),
     "database": ("Database hosts", "PostgreSQL"),
+    "metrics": ("Hosts that serve metrics", "port 9990"),
+    "prometheus": ("Prometheus", "reads the metrics of hosts"),
     "admin": ("Control node, as admin", "super user on the listener REPLICATION"),
     "kafka": ("Control node, as owner of znodes", "writes Kafka's root znode"),
 }  # fmt: skip
@@ -271,6 +274,7 @@ TRUSTERS = {
     "/etc/kafka/tls/ca.pem": "Brokers",
     "/etc/millrace/tls/ca.pem": "Spark hosts",
     "/etc/lag-exporter/tls/ca.pem": "Monitoring hosts",
+    "/etc/prometheus/tls/ca.pem": "Hosts that serve metrics, and Prometheus",
 }
 
 
