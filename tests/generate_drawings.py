@@ -103,7 +103,7 @@ def networks() -> str:
     x, top, bottom = float(MARGIN), 330.0, 486.0
     for function, title in SERVICES:
         machine = model.machines[model.groups[function][0]]
-        ports = of_services(machine, model)
+        ports = [port for port in of_services(machine, model) if "monitoring" not in port.sources]
         here = {
             network: [port for port in ports if port.address in ("", str(machine.address(network)))]
             for network in ("client", "replication")
@@ -130,6 +130,7 @@ def networks() -> str:
         "on hosts with services; a host that serves no client, such as a Spark host, keeps only SSH open.",
         "ZooKeeper servers also answer TCP port 7 to each other, with a reset: so a server finds out which "
         "network works.",
+        "Each host in the group metrics also listens on port 9990 of the client network, for the monitoring hosts.",
         "Admins are the admin host or the control node; firewall_extra_sources adds their addresses.",
     )
     y = replication + 46
