@@ -244,7 +244,9 @@ def test_a_low_port_of_a_unit_without_overrides(tmp_path: Path) -> None:
     low = replace(LAB, inventory="lab_monitoring", variables={"monitoring": {"prometheus_port": 90}})
     lines = check(spoil(tmp_path / "inventory", low))[1]
     (line,) = (line for line in lines if line.startswith("PORT_PRIVILEGED"))
-    assert line.startswith("PORT_PRIVILEGED group monitoring/prometheus_port = 90: ") and line.endswith("; use a higher port")
+    assert line.startswith("PORT_PRIVILEGED group monitoring/prometheus_port = 90: ") and line.endswith(
+        "; use a higher port"
+    )
 
 
 @pytest.mark.parametrize(

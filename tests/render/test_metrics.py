@@ -23,7 +23,9 @@ EXPORTERS = {
     "dc1-zk1": {"node": 9100, "zookeeper": 7000},
     "dc1-mon1": {"node": 9100},
 }
-AGENT = "-javaagent:/opt/jmx-exporter/1.0.1/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:7071:/etc/kafka/jmx_exporter.yml"
+AGENT = (
+    "-javaagent:/opt/jmx-exporter/1.0.1/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:7071:/etc/kafka/jmx_exporter.yml"
+)
 PROVIDER = {
     "metricsProvider.className": "org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider",
     "metricsProvider.httpHost": "127.0.0.1",
@@ -60,6 +62,7 @@ def test_exporter_and_proxy_of_a_host(name: str, inventory_name: str, hosts: Hos
     assert {key: (one["http"]["address"], one["http"]["port"]) for key, one in modules.items()} == {
         key: ("127.0.0.1", port) for key, port in EXPORTERS[name].items()
     }
+    assert {one["http"]["verify"] for one in modules.values()} == {False}  # it rejects what the agent serves
     units = {unit["name"]: unit for unit in host.roles["metrics"]["units"]}
     assert {unit: (one["state"], len(one["digest"])) for unit, one in units.items()} == {
         "prometheus-node-exporter.service": ("converged", 64),
