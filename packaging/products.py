@@ -17,6 +17,7 @@ TREES = {
     "kafka": Tree("kafka_2.13-{}", ".tgz", "libs", "kafka-run-class.sh"),
     "zookeeper": Tree("apache-zookeeper-{}-bin", ".tar.gz", "lib", "zk-run-class.sh"),
     "spark-jars": Tree("spark-jars-{}", ".tgz", ""),
+    "jmx-exporter": Tree("jmx-exporter-{}", ".tgz", ""),
 }
 # By target, the lock file of a wheelhouse below the repository, the wheel whose version names it, and its name.
 WHEELHOUSES = {

@@ -103,7 +103,7 @@ def networks() -> str:
     x, top, bottom = float(MARGIN), 330.0, 486.0
     for function, title in SERVICES:
         machine = model.machines[model.groups[function][0]]
-        ports = of_services(machine, model)
+        ports = [port for port in of_services(machine, model) if "monitoring" not in port.sources]
         here = {
             network: [port for port in ports if port.address in ("", str(machine.address(network)))]
             for network in ("client", "replication")
@@ -130,6 +130,7 @@ def networks() -> str:
         "on hosts with services; a host that serves no client, such as a Spark host, keeps only SSH open.",
         "ZooKeeper servers also answer TCP port 7 to each other, with a reset: so a server finds out which "
         "network works.",
+        "Each host in the group metrics also listens on port 9990 of the client network, for the monitoring hosts.",
         "Admins are the admin host or the control node; firewall_extra_sources adds their addresses.",
     )
     y = replication + 46
@@ -178,6 +179,7 @@ LAYERS = {
     "Databases": "users, rights, tables",
     "Spark jobs": "restarted if changed",
     "MirrorMaker": "one worker at a time",
+    "Metrics": "restarted if changed",
     "Monitoring": "restarted if changed",
     "Rebalance timer": "on the admin host, if declared",
 }
@@ -263,6 +265,8 @@ HOLDERS = {
         "owner of Kafka's znodes: one subject, a key for each broker",
     ),
     "database": ("Database hosts", "PostgreSQL"),
+    "metrics": ("Hosts that serve metrics", "port 9990"),
+    "prometheus": ("Prometheus", "reads the metrics of hosts"),
     "admin": ("Control node, as admin", "super user on the listener REPLICATION"),
     "kafka": ("Control node, as owner of znodes", "writes Kafka's root znode"),
 }  # fmt: skip
@@ -271,6 +275,7 @@ TRUSTERS = {
     "/etc/kafka/tls/ca.pem": "Brokers",
     "/etc/millrace/tls/ca.pem": "Spark hosts",
     "/etc/lag-exporter/tls/ca.pem": "Monitoring hosts",
+    "/etc/prometheus/tls/ca.pem": "Hosts that serve metrics, and Prometheus",
 }
 
 

@@ -164,9 +164,9 @@ def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
     if len(hosts) < 2:
         return hosts[0] if hosts else ""
     all_hosts = set(hosts)
-    for name, members in groups.items():
-        if set(members) == all_hosts:
-            return f"group {name}"
+    equal = [name for name, members in groups.items() if set(members) == all_hosts]
+    if equal:
+        return f"group {'all' if 'all' in equal else equal[0]}"
     subsets = [name for name, members in groups.items() if members and set(members) < all_hosts]
     pairs = (
         f"groups {first} and {second}"

@@ -28,7 +28,8 @@ def rules() -> list[dict[str, Any]]:
 
 def metrics_of(query: str) -> set[str]:
     """Return the names of the metrics in a query."""
-    return set(re.findall(r"\b(?:(?:kafka|lag)_\w+|up)\b", re.sub(r"\{.*?\}|\bby \(.*?\)", "", query)))
+    names = r"\b(?:(?:kafka|lag|node|fsynctime|outstanding)_\w+|up)\b"
+    return set(re.findall(names, re.sub(r"\{.*?\}|\bby \(.*?\)", "", query)))
 
 
 def test_alerts_fire_when_they_should(inventory: Inventory) -> None:
@@ -56,6 +57,37 @@ def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> No
     finally:
         admin = AdminClient({**inventory.admin_properties})
         admin.delete_consumer_groups([GROUP])[GROUP].result(30)
+
+
+def test_every_exporter_answers(inventory: Inventory) -> None:
+    """Each host of the group metrics serves its exporters, with its labels."""
+    serving = set(inventory.hosts("metrics"))
+    expected = {("node", host) for host in serving} | {
+        (group, host) for group in ("kafka", "zookeeper") for host in serving & {*inventory.hosts(group)}
+    }
+
+    def answering() -> bool:
+        targets = found(inventory, 'up{job=~"node|kafka|zookeeper"} == 1')
+        return {(one["metric"]["job"], one["metric"]["instance"]) for one in targets} == expected
+
+    until("a scrape of each exporter", answering, 120, 2)
+    for one in found(inventory, 'up{job="kafka"}'):
+        assert {"datacenter", "rack"} <= set(one["metric"])
+
+
+def test_exporters_listen_on_loopback(inventory: Inventory) -> None:
+    """They have no TLS and no login; the proxy listens on the client address."""
+    for host in inventory.hosts("metrics"):
+        listening = inventory.run(host, "ss --listening --tcp --numeric --no-header | awk '{print $4}'").split()
+        exporters = {"9100", *(["7071"] if host in inventory.hosts("kafka") else [])}
+        exporters |= {"7000"} if host in inventory.hosts("zookeeper") else set()
+        there = {
+            one.removeprefix("[::ffff:").replace("]", "")
+            for one in listening
+            if one.rpartition(":")[2] in {"9100", "7071", "7000", "9990"}
+        }
+        expected = {f"127.0.0.1:{port}" for port in exporters} | {f"{inventory.client_address(host)}:9990"}
+        assert there == expected, host
 
 
 def test_racks_of_leaders(inventory: Inventory) -> None:

@@ -82,6 +82,8 @@ HOSTS = {
 }
 OTHERS = ("lab_monitoring", "lab_orders")
 """The lab with a host more: test_monitoring.py has that of dc1, test_database.py the other."""
+WITH_METRICS = ("dc1",)
+"""Whose hosts are all in the group metrics, too: a second layer calls the roles base and metrics."""
 SYSCTL_FILE = """\
 # Written by the role base.
 net.core.somaxconn = 1024
@@ -109,11 +111,13 @@ def test_every_inventory_is_rendered() -> None:
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_every_host_knows_every_address(inventory_name: str, hosts: Hosts) -> None:
-    """One marked block of /etc/hosts: both networks, the same on all hosts of all functions."""
+    """One marked block of /etc/hosts: both networks, the same on all hosts of all functions, and in each layer."""
     expected = {"path": "/etc/hosts", "marker": "millrace", "content": HOSTS[inventory_name].lstrip()}
-    assert {name: rendered.items("blocks") for name, rendered in hosts.items()} == {
-        line.split()[1]: [expected] for line in HOSTS[inventory_name].split("\n") if line.endswith(".client")
-    }
+    blocks = {name: rendered.items("blocks") for name, rendered in hosts.items()}
+    assert [*blocks] == sorted(
+        line.split()[1] for line in HOSTS[inventory_name].split("\n") if line.endswith(".client")
+    )
+    assert {name: [expected] * len(found) for name, found in blocks.items() if found} == blocks
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
@@ -122,12 +126,14 @@ def test_kernel_settings(inventory_name: str, hosts: Hosts) -> None:
     for rendered in hosts.values():
         assert rendered.text("/etc/sysctl.d/60-millrace.conf") == SYSCTL_FILE
         settings = [arguments["sysctl"] for arguments in rendered.roles.values() if arguments["sysctl"]]
-        assert settings == ([] if inventory_name == "lab" else [SYSCTL])
+        assert settings == [SYSCTL] * len(settings)
+        assert bool(settings) == (inventory_name != "lab")
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
-def test_roles_of_a_function(hosts: Hosts) -> None:
+def test_roles_of_a_function(inventory_name: str, hosts: Hosts) -> None:
     """A host gets its own function, nothing of the others; the base in the same call, or in one before."""
+    more = {"base", "metrics"} if inventory_name in WITH_METRICS else set()
     roles = {
         "zk": ["zookeeper"],
         "kafka": ["kafka"],
@@ -136,7 +142,7 @@ def test_roles_of_a_function(hosts: Hosts) -> None:
         "mon": ["base", "lag_exporter", "prometheus"],
     }
     assert {name: sorted(rendered.roles) for name, rendered in hosts.items()} == {
-        name: roles[name.partition("-")[2].rstrip("12345")] for name in hosts
+        name: sorted({*roles[name.partition("-")[2].rstrip("12345")], *more}) for name in hosts
     }
 
 

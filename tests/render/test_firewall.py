@@ -77,14 +77,16 @@ def function(host: str) -> str:
 
 
 def table(rendered: Any) -> Mapping[str, Any]:
-    """Return the only table of a host."""
-    (found,) = rendered.items("nftables")
+    """Return the only table of a host, which is the same in each of its layers."""
+    found, *others = rendered.items("nftables")
+    assert others == [found] * len(others)
     return dict(found)
 
 
 def firewall(rendered: Any) -> Mapping[str, Any]:
-    """Return the only unit of the firewall of a host."""
-    (found,) = (unit for unit in rendered.items("units") if unit["name"] == FIREWALL)
+    """Return the only unit of the firewall of a host, which is the same in each of its layers."""
+    found, *others = (unit for unit in rendered.items("units") if unit["name"] == FIREWALL)
+    assert others == [found] * len(others)
     return dict(found)
 
 

@@ -3,7 +3,9 @@
 The last tests of each part show who is let in.
 """
 
+import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,3 +241,52 @@ def test_zookeeper_lets_the_owner_of_the_znodes_read_all(world: World) -> None:
         assert world.user in client.get_children("/kafka/config/users")
         client.create("/negative")
         client.delete("/negative")
+
+
+PROMETHEUS = "CN=prometheus,OU=monitoring,O=lab"
+METRICS: dict[str, Callable[[World], str]] = {
+    "no certificate": lambda w: "",
+    "one of another CA of the same name": lambda w: w.other.issue(PROMETHEUS),
+    "an expired one": lambda w: w.infra.expired(PROMETHEUS),
+    "the admin's": lambda w: w.inventory.admin_tls["certificate"],
+    "one of a similar name": lambda w: w.infra.issue("CN=prometheus2,OU=monitoring,O=lab"),
+}
+
+
+def metrics_answer(world: World, file: str) -> str:
+    """Return what the proxy of metrics answers to a client with this certificate or with none.
+
+    The firewall allows only monitoring hosts, so the request is made there.
+    """
+    (monitoring,) = world.inventory.hosts("monitoring")
+    address = world.inventory.client_address(world.inventory.hosts("metrics")[0])
+    place = world.inventory.run(monitoring, "mktemp --directory").strip()
+    text = Path(file).read_text(encoding="utf-8") if file else ""
+    world.inventory.run(monitoring, f"cat >{place}/client.pem", stdin=text)
+    shown_there = f"-cert {place}/client.pem -key {place}/client.pem" if file else ""
+    request = "GET /proxy?module=node HTTP/1.0\\r\\n\\r\\n"
+    return world.inventory.run(
+        monitoring,
+        f"printf '{request}' | timeout 10 openssl s_client -quiet -CAfile /etc/prometheus/tls/ca.pem {shown_there} "
+        f"-connect {address}:9990 2>&1; rm -r {place}",
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("row", METRICS)
+def test_the_proxy_of_metrics_refuses(world: World, row: str) -> None:
+    said = metrics_answer(world, METRICS[row](world))
+    assert "alert" in said and "node_" not in said, said[-2000:]
+
+
+def test_the_proxy_of_metrics_serves_prometheus(world: World) -> None:
+    """With a certificate of its common name, with whatever key."""
+    said = metrics_answer(world, world.infra.issue(PROMETHEUS))
+    assert "node_filesystem_avail_bytes" in said, said[-2000:]
+
+
+def test_the_firewall_hides_metrics(world: World) -> None:
+    """The control node is no monitoring host."""
+    address = world.inventory.client_address(world.inventory.hosts("metrics")[0])
+    with pytest.raises(TimeoutError), socket.create_connection((address, 9990), timeout=3):
+        pass

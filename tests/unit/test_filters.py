@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.filter import (
     firewall,
     host,
     kafka,
+    monitoring,
     pattern,
     properties,
     spark_job,
@@ -22,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.filter import (
 
 general = {
     name: function
-    for file in (client, firewall, host, kafka, pattern, properties, tls, zookeeper)
+    for file in (client, firewall, host, kafka, monitoring, pattern, properties, tls, zookeeper)
     for name, function in file.FilterModule().filters().items()
 }
 jobs = spark_job.FilterModule().filters()
@@ -300,3 +301,19 @@ def test_groups_of_datacenters() -> None:
     hostvars = {host: {"datacenter": place, "zookeeper_id": number} for host, (place, number) in places.items()}
     for hosts in (list(places), list(reversed(places))):
         assert general["zookeeper_groups"](hosts, hostvars, [9]) == {1: [2, 10], 2: [3, 4]}
+
+
+def test_metrics_targets() -> None:
+    """One entry for each exporter of each host, sorted by exporter; labels without a value are left out."""
+    found = general["metrics_targets"](
+        ["k1", "m1"],
+        ["192.0.2.1:9990", "192.0.2.2:9990"],
+        [{"node": 9100, "kafka": 7071}, {"node": 9100}],
+        [{"datacenter": "dc1", "rack": "a"}, {"datacenter": "dc1", "rack": ""}],
+    )
+    first = {"instance": "k1", "datacenter": "dc1", "rack": "a"}
+    assert found == [
+        {"module": "kafka", "target": "192.0.2.1:9990", "labels": first},
+        {"module": "node", "target": "192.0.2.1:9990", "labels": first},
+        {"module": "node", "target": "192.0.2.2:9990", "labels": {"instance": "m1", "datacenter": "dc1"}},
+    ]

@@ -91,9 +91,10 @@ def unit(name: str = "a.service", **more: Any) -> dict[str, Any]:
     return {"name": name, "enabled": True, "state": "started", "digest": None, **more}
 
 
-def converge(*units: dict[str, Any], check_mode: bool = False) -> Host:
-    """Converge units alone."""
+def converge(*units: dict[str, Any], check_mode: bool = False, before: str = "") -> Host:
+    """Converge units alone, after a change that the same call has made `before`."""
     host = a_host(check_mode)
+    host.changes += [before] if before else []
     host.converge(
         {
             "nftables": [],
@@ -254,6 +255,13 @@ def test_changed_unit_files_are_read_first(systemd: Systemd) -> None:
     host = converge(unit(), unit("b.service"))
     assert systemd.changes == ["daemon-reload", "enable --quiet a.service", "reset-failed a.service", "start a.service"]
     assert host.changes == ["enable a.service", "start a.service"]
+
+
+def test_a_new_folder_of_drop_ins_is_read_first(systemd: Systemd) -> None:
+    """A reload, although systemd does not ask for it: otherwise the unit would start without the drop-ins."""
+    systemd.set({"a.service": FRESH})
+    converge(unit(), before="directory /etc/systemd/system/a.service.d")
+    assert systemd.changes == ["daemon-reload", "enable --quiet a.service", "reset-failed a.service", "start a.service"]
 
 
 def test_a_unit_that_does_not_start(systemd: Systemd) -> None:

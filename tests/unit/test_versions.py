@@ -60,6 +60,7 @@ def supported_releases() -> list[str]:
 
 
 KAFKA, ZOOKEEPER, SPARK, JAVA = (VERSIONS[name] for name in ("kafka", "zookeeper", "spark", "java"))
+AGENT = VERSIONS["jmx-exporter"]
 CLIENT = in_text("packaging/exporter/requirements.lock", r"(?m)^confluent-kafka==(\S+)")
 OTHER_DATABASES = sorted({*RELEASES.values()} - {RELEASES["debian 12"]})
 KAFKA_POM, JARS_POM = "packaging/kafka/pom.xml", "packaging/spark-jars/pom.xml"
@@ -69,6 +70,17 @@ SAID = [
     (KAFKA_POM, "kafka_<scala>", scala_of("kafka", "kafka"), VERSIONS["scala"]),
     ("packaging/products.py", "kafka_<scala>", in_text("packaging/products.py", r"kafka_([\d.]+)-"), VERSIONS["scala"]),
     ("packaging/zookeeper/pom.xml", "zookeeper.version", pom("zookeeper", "zookeeper.version"), ZOOKEEPER),
+    ("packaging/jmx-exporter/pom.xml", "jmx-exporter.version", pom("jmx-exporter", "jmx-exporter.version"), AGENT),
+    *(
+        (file, "kafka_metrics_version", in_text(file, pattern), AGENT)
+        for file, pattern in (
+            ("roles/kafka/defaults/main.yml", r"(?m)^kafka_metrics_version: (\S+)"),
+            (
+                "roles/kafka/meta/argument_specs.yml",
+                r"kafka_metrics_version:\n(?: {8}.*\n)*? {8}default: (\S+)",
+            ),
+        )
+    ),
     (JARS_POM, "spark.version", pom("spark-jars", "spark.version"), SPARK),
     (JARS_POM, "kafka-clients", pom("spark-jars", "kafka-clients"), KAFKA),
     (JARS_POM, "spark-sql-kafka-0-10_<scala>", scala_of("spark-jars", "spark-sql-kafka-0-10"), VERSIONS["scala"]),
@@ -141,6 +153,7 @@ def test_names_of_archives() -> None:
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
         f"exporter-wheelhouse-{CLIENT}.tar",
+        f"jmx-exporter-{AGENT}.tgz",
     }, "tests/made_archives.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
 
 

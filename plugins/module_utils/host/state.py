@@ -71,7 +71,8 @@ class Host:
         for key, value in wanted["sysctl"].items():
             self.sysctl(key, str(value))
         if units:
-            self.services.converge(units)
+            made = any(change.startswith("directory /etc/systemd/system/") for change in self.changes)
+            self.services.converge(units, new_folder=made)
 
     def act(self, change: str, where: str, before: str, after: str) -> bool:
         """Add a change to the module's result; return whether the caller may make the change (False in check mode).

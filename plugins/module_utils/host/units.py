@@ -58,10 +58,15 @@ class Units:
         self.act = act
         self.states: dict[str, dict[str, Any]] = {}
 
-    def converge(self, wanted: Sequence[Mapping[str, Any]]) -> None:
-        """Enable, start, stop or restart the units in `wanted`, and record in `states` which have a pending restart."""
+    def converge(self, wanted: Sequence[Mapping[str, Any]], new_folder: bool = False) -> None:
+        """Enable, start, stop or restart the units in `wanted`, and record in `states` which have a pending restart.
+
+        `new_folder` tells that a folder of drop-ins was created. systemd does not see such a folder before a reload,
+        and does not report that it needs one.
+        """
         found = self.show([unit["name"] for unit in wanted])
-        if any(facts["NeedDaemonReload"] == "yes" for facts in found.values()) and not self.check_mode:
+        stale = new_folder or any(facts["NeedDaemonReload"] == "yes" for facts in found.values())
+        if stale and not self.check_mode:
             run("systemctl", "daemon-reload")
             found = self.show([unit["name"] for unit in wanted])
         for unit in wanted:

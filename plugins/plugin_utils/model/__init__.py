@@ -158,6 +158,7 @@ RULES: tuple[Rule, ...] = (
     monitoring.addresses,
     monitoring.values,
     monitoring.receivers,
+    monitoring.metrics,
     databases.unused,
     security.profile,
     security.stores,

@@ -174,5 +174,20 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
+MONITORING_METRICS = ProblemKind(
+    "MONITORING_METRICS",
+    "not in the group metrics: without its certificate, Prometheus could not read the metrics of {first}",
+    "add {host} to the group metrics",
+)
+
+
+def metrics(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each monitoring host that has no certificate with which it could read metrics of hosts."""
+    serving = model.groups.get("metrics", ())
+    for host in _hosts(model):
+        if serving and host.name not in serving:
+            yield host.report(MONITORING_METRICS, "", None, first=sorted(serving)[0], host=host.name)
+
+
 def _hosts(model: Model) -> list[Machine]:
     return [model.machines[name] for name in model.groups.get("monitoring", ())]

@@ -15,6 +15,13 @@ def wrong(code: str, where: str, advice: str, **variables: Any) -> Mistake:
 
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "MONITORING_METRICS",
+        "dc1-mon1",
+        "add dc1-mon1 to the group metrics",
+        hosts={"monitoring: {}, spark: {}}": "spark: {}}"},
+        inventory=INVENTORY,
+    ),
     wrong(
         "MONITORING_ALERTS",
         "group monitoring/prometheus_alertmanager_config.route",
