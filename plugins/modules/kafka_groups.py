@@ -57,7 +57,7 @@ options:
         description: "Offsets by topic and partition, as C({orders: {0: 1200}})."
         type: dict
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
-requirements: [confluent-kafka]
+requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
 

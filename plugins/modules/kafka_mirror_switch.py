@@ -73,7 +73,7 @@ options:
 attributes:
   check_mode: {description: Returns the positions and sets no offset., support: full}
   diff_mode: {description: Returns no diff., support: none}
-requirements: [confluent-kafka]
+requirements: [confluent-kafka, kafka-python]
 seealso:
   - {module: millrace.kafka.kafka_mirrors}
   - {module: millrace.kafka.kafka_groups}

@@ -50,7 +50,7 @@ options:
 attributes:
   check_mode: {description: The module only reads., support: full}
   diff_mode: {description: Returns no diff., support: none}
-requirements: [confluent-kafka]
+requirements: [confluent-kafka, kafka-python]
 seealso:
   - {module: millrace.kafka.kafka_groups}
 author: [Millrace developers]

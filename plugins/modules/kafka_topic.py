@@ -49,7 +49,7 @@ options:
 attributes:
   check_mode: {description: Writes nothing., support: full}
   diff_mode: {description: Returns no diff., support: none}
-requirements: [confluent-kafka, "kafka-python (for C(do=describe))"]
+requirements: [confluent-kafka, "kafka-python (for C(do=describe) and C(do=lag))"]
 seealso:
   - {module: millrace.kafka.kafka_topics}
   - {module: millrace.kafka.kafka_groups}

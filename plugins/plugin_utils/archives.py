@@ -116,10 +116,27 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
 
     Returns () if the archive contains no such library. Raises ArchiveError if the file cannot be read as an archive.
     """
+    version = version_in(path, "libs/zookeeper")
+    return tuple(map(int, version.split("."))) if version else ()
+
+
+def metrics_provider(path: Path) -> str:
+    """Return the version of the provider of metrics for Prometheus in the ZooKeeper archive `path`.
+
+    Returns '' if the archive contains none. Raises ArchiveError if the file cannot be read as an archive.
+    """
+    return version_in(path, "lib/zookeeper-prometheus-metrics")
+
+
+def version_in(path: Path, jar: str) -> str:
+    """Return the version of `jar` (folder and name, as libs/zookeeper) in the archive `path`, '' if it is absent.
+
+    Raises ArchiveError if the file cannot be read as an archive.
+    """
     try:
         with tarfile.open(path) as archive:
-            versions = (re.search(r"/libs/zookeeper-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
-            return next((tuple(map(int, match.group(1).split("."))) for match in versions if match), ())
+            versions = (re.search(rf"/{jar}-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
+            return next((match.group(1) for match in versions if match), "")
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         text = str(error).partition("\n")[0].rstrip(":")
         message = f"{path}: has the declared SHA-512, but cannot be read as an archive ({text})"

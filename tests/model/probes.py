@@ -159,15 +159,15 @@ def of_release(release: str, names: list[str]) -> Callable[[dict[str, Any]], Non
 
 
 @cache
-def archive(*names: str) -> dict[str, str]:
-    """Return the variables of a Kafka archive with these files."""
+def archive(*names: str, product: str = "kafka") -> dict[str, Any]:
+    """Return the variables of an archive of a product with these files."""
     path = Path(tempfile.mkdtemp()) / "kafka_2.13-3.9.2.tgz"
     with tarfile.open(path, "w:gz") as made:
         for name in names:
             made.addfile(tarfile.TarInfo(f"kafka_2.13-3.9.2/{name}"))
     return {
-        "kafka_archive": str(path),
-        "kafka_archive_checksum": f"sha512:{hashlib.sha512(path.read_bytes()).hexdigest()}",
+        f"{product}_archive": str(path),
+        f"{product}_archive_checksum": f"sha512:{hashlib.sha512(path.read_bytes()).hexdigest()}",
     }
 
 
@@ -318,5 +318,13 @@ PROBES: tuple[Probe, ...] = (
         "make archives",
         answer(archives={}),
         declared=archive("libs/zookeeper-jute-3.8.4.jar", "libs/zookeeper-3.8.4.jar"),
+    ),
+    Probe(
+        "ZOOKEEPER_PROVIDER",
+        "dc1-zk1/zookeeper_archive",
+        "make archives",
+        answer(archives={}),
+        "dc1-zk1",
+        declared={**archive("lib/zookeeper-3.8.6.jar", product="zookeeper"), "zookeeper_metrics_port": 7000},
     ),
 )

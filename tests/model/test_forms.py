@@ -28,7 +28,7 @@ from model.said import check
         ),
         (
             {"zookeeper": {"zookeeper_weights": {1: " 2"}}},
-            ["ZOOKEEPER_GROUP_NAME", "so ZooKeeper would not start; write 2"],
+            ["ZOOKEEPER_GROUP_NAME", "write it as text; write 2"],
         ),
         (
             {"kafka": {"kafka_config_overrides": {"log.roll.ms": 0}}},

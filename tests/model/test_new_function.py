@@ -66,7 +66,7 @@ ELSEWHERE = [{"port": 9100, "from": ["192.0.2.7"]}]
         ({"echo_server_data_dir": "data"}, "PATH_RELATIVE dc1-echo1/echo_server_data_dir = data"),
         ({"echo_server_java_options": ["-Xmx1g"]}, "OPTION_HEAP .* = -Xmx1g: echo_server_heap sets the heap too"),
         ({"echo_server_heap": "12"}, "HEAP_SMALL dc1-echo1/echo_server_heap = 12"),
-        ({"echo_server_archive_checksum": "http://a/b"}, "ARCHIVE_CLEAR dc1-echo1/echo_server_archive_checksum"),
+        ({"echo_server_archive_checksum": "http://a/b"}, "CHECKSUM_FORM dc1-echo1/echo_server_archive_checksum"),
         ({"echo_server_prot": 1}, "VARIABLE_UNKNOWN dc1-echo1/echo_server_prot.*did you mean echo_server_port"),
     ],
 )

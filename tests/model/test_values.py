@@ -222,6 +222,10 @@ TWO = {"route": {"receiver": "a"}, "receivers": [{"name": "a"}, {"name": "b"}]}
         ({"lag_exporter_groups_exclude": ["a("]}, ["MONITORING_GROUPS group monitoring/lag_exporter_groups_exclude"]),
         ({"lag_exporter_interval": 0}, ["NUMBER_RANGE group monitoring/lag_exporter_interval"]),
         ({"prometheus_retention": "15d --web.admin"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
+        (
+            {"prometheus_scrape_configs": [{"job_name": "node"}, {"job_name": "mine"}]},
+            ["MONITORING_VALUE group monitoring/prometheus_scrape_configs"],
+        ),
         ({"prometheus_interval": 15}, ["MONITORING_VALUE group monitoring/prometheus_interval"]),
         ({"prometheus_retention_size": "10 GB"}, ["MONITORING_VALUE group monitoring/prometheus_retention_size"]),
         ({"lag_exporter_address": "{{ client_address }}"}, ["MONITORING_OPEN group monitoring/lag_exporter_address"]),

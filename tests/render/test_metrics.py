@@ -125,6 +125,7 @@ def test_scrape_jobs() -> None:
             "ca_file": "/etc/prometheus/tls/ca.pem",
             "cert_file": "/etc/prometheus/tls/prometheus.pem",
             "key_file": "/etc/prometheus/tls/prometheus.pem",
+            "server_name": "millrace-metrics",
         }
     assert jobs["kafka"]["static_configs"][1] == {
         "targets": ["198.19.1.22:9990"],

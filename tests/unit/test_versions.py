@@ -60,7 +60,7 @@ def supported_releases() -> list[str]:
 
 
 KAFKA, ZOOKEEPER, SPARK, JAVA = (VERSIONS[name] for name in ("kafka", "zookeeper", "spark", "java"))
-AGENT = VERSIONS["jmx-exporter"]
+AGENT = in_text("functions/kafka.yml", r"(?m)^  kafka_metrics_version: (\S+)")
 CLIENT = in_text("packaging/exporter/requirements.lock", r"(?m)^confluent-kafka==(\S+)")
 OTHER_DATABASES = sorted({*RELEASES.values()} - {RELEASES["debian 12"]})
 KAFKA_POM, JARS_POM = "packaging/kafka/pom.xml", "packaging/spark-jars/pom.xml"

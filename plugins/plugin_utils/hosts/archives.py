@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import (
     ArchiveError,
     expected,
     local,
+    metrics_provider,
     zookeeper_client,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -80,8 +82,27 @@ def missing_archives(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> I
                 path = verified.path(source, checksum, probe["archives"].values())
                 if path and name == "kafka_archive" and machine.inputs.get("kafka_zookeeper_keystore"):
                     yield from _client_version(machine, verified.once(zookeeper_client, path))
+                if name == "zookeeper_archive" and machine.inputs.whole("zookeeper_metrics_port"):
+                    yield from _provider(machine, path or Path(str(source)), verified)
             except ArchiveError as fault:
                 yield machine.report(ARCHIVE, name, error=fault.message, advice=fault.advice)
+
+
+ZOOKEEPER_PROVIDER = ProblemKind(
+    "ZOOKEEPER_PROVIDER",
+    "the archive has no zookeeper-prometheus-metrics jar: with zookeeper_metrics_port, the server would not start",
+    "run `make archives` again, or use the archive of the ZooKeeper project",
+)
+
+
+def _provider(machine: Machine, path: Path, verified: VerifiedArchives) -> Iterator[Problem]:
+    """Yield a problem if a ZooKeeper archive on the control node has no provider of metrics.
+
+    Also of an archive that all hosts have, which may have been built before the provider was a part of it.
+    """
+    with suppress(ArchiveError):  # unreadable: not this rule's problem
+        if path.is_file() and not verified.once(metrics_provider, path):
+            yield machine.report(ZOOKEEPER_PROVIDER, "zookeeper_archive")
 
 
 ZOOKEEPER_CLIENT = ProblemKind(

@@ -56,7 +56,7 @@ def archives(model: Model) -> Iterator[Problem]:
         for name in model.input_names(machine, "archives"):
             variable = f"{name}_checksum"
             checksum = machine.inputs.values.get(variable)
-            if checksum is None:
+            if checksum is None or not (checksum or machine.inputs.values.get(name)):  # an archive that is not used
                 continue
             source = checksum_source(str(checksum))
             if source is None:

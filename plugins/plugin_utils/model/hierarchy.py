@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ensemble impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layouts import STRETCHED
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import OTHER_FORM
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
@@ -121,9 +122,7 @@ ZOOKEEPER_GROUP_NAME = ProblemKind(
 )
 
 
-ZOOKEEPER_GROUP_NAME_FORM = ZOOKEEPER_GROUP_NAME.variant(
-    message="not the usual form of the number, so ZooKeeper would not start", advice="write {number}"
-)
+ZOOKEEPER_GROUP_NAME_FORM = ZOOKEEPER_GROUP_NAME.variant(message=OTHER_FORM, advice="write {number}")
 
 
 def numbers(model: Model) -> Iterator[Problem]:

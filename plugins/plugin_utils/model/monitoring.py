@@ -105,6 +105,11 @@ def addresses(model: Model) -> Iterator[Problem]:
 
 
 MONITORING_VALUE = ProblemKind("MONITORING_VALUE", "not a value that Prometheus accepts", "write {example}")
+MONITORING_VALUE_JOB = MONITORING_VALUE.variant(
+    message="Prometheus has a job of this name already", advice="write another job_name"
+)
+JOBS = ("lag_exporter", "node", "kafka", "zookeeper")
+"""Names of the jobs in roles/prometheus."""
 DURATION = re.compile("(?=.)" + "".join(f"([0-9]+{unit})?" for unit in ("y", "w", "d", "h", "m", "s", "ms")))
 # By input: what Prometheus accepts, and an example.
 VALUES = {
@@ -115,8 +120,11 @@ VALUES = {
 
 
 def values(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each duration and size that Prometheus would refuse."""
+    """Yield a problem for each duration, size and name of a job that Prometheus would refuse."""
     for host in _hosts(model):
+        for entry in host.inputs.entries("prometheus_scrape_configs"):
+            if entry.get("job_name") in JOBS:
+                yield host.report(MONITORING_VALUE_JOB, "prometheus_scrape_configs", entry["job_name"])
         for name, (pattern, example) in VALUES.items():
             value = host.inputs.values.get(name)
             if value is not None and not pattern.fullmatch(str(value)):

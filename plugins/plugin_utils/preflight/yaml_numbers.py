@@ -40,7 +40,7 @@ NUMBER_OTHER_TIME = NUMBER_OTHER_TEXT.variant(
     message="YAML reads this text as a time, and the text would become {number}"
 )
 NUMBER_OTHER_SECRET = NUMBER_OTHER_TEXT.variant(message="YAML does not read this as a text, and would change it")
-SECRET = re.compile(r"password\W*$")
+SECRET = re.compile(r"^vault\b|password\W*$")
 
 
 def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:

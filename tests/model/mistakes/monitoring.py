@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "MONITORING_METRICS",
         "dc1-mon1",
         "add dc1-mon1 to the group metrics",
-        hosts={"monitoring: {}, spark: {}}": "spark: {}}"},
+        hosts={'dc1-mon1: {}, "dc1-spark': '"dc1-spark'},
         inventory=INVENTORY,
     ),
     wrong(

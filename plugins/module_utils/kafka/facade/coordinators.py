@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
@@ -51,9 +52,11 @@ def _once(admin: Admin, names: list[str], deadline: float) -> tuple[dict[str, Gr
     """Ask once for groups; `unsure` is set in errors after which the same request may succeed."""
     from kafka.protocol.metadata import FindCoordinatorRequest
 
-    def ask(request: Any, broker: int | None = None) -> Any:
+    def ask(request: Any, broker: int | None = None, parts: int = 1) -> Any:
+        """Wait for an answer for one of `parts` equal parts of the time that is left, at least for a second."""
+        seconds = max(1.0, (deadline - time.monotonic()) / parts)
         try:
-            return kafka_python.of(admin).ask(request, min(ASK, max(1.0, deadline - time.monotonic())), broker)
+            return kafka_python.of(admin).ask(request, min(ASK, seconds), broker)
         except AdminError as error:
             error.unsure = True
             raise
@@ -68,9 +71,9 @@ def _once(admin: Admin, names: list[str], deadline: float) -> tuple[dict[str, Gr
             failed[one.key] = _refused(one)
         else:
             places[one.node_id].append(one.key)
-    for broker, its in places.items():
+    for number, (broker, its) in enumerate(places.items()):
         try:
-            some, errors = _of_broker(ask, broker, its)
+            some, errors = _of_broker(partial(ask, parts=len(places) - number), broker, its)
         except AdminError as error:
             some, errors = {}, dict.fromkeys(its, error)
         found |= some
