@@ -14,6 +14,7 @@ from derive import derive
 from render.site import ROOT, Rendered, render
 
 INVENTORIES = ("lab", "dc1", "dc2")
+FURTHER = ("lab_monitoring", "lab_orders")
 LAYOUTS = (
     "lab_stretch2",
     "lab_stretch2_5",
@@ -191,7 +192,7 @@ def runs(base: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
     """Return the inventory and the options of each run."""
     lab, stretch2 = (ROOT / "inventories" / name for name in ("lab", "lab_stretch2"))
     return {
-        **{name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS, "lab_orders")},
+        **{name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS, *FURTHER)},
         "limited": (lab, ("--limit", "dc1-kafka2")),
         "limited_stretch2": (stretch2, ("--limit", "dc2-kafka1")),
         "plaintext": (lab, ("-e", "security_profile=plaintext")),
