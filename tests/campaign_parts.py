@@ -155,6 +155,7 @@ def alerts(campaign: Campaign) -> None:
     """Each alert of the monitoring host is fired by a real fault; before, none fires for ten minutes."""
     with campaign.lab("alerts", source="lab_monitoring") as inventory:
         try:
+            campaign.run("pytest", "tests/security/test_negative.py", "-k", "metrics", "--inventory", inventory)
             tests = ("tests/operations/test_monitoring.py", "tests/operations/test_alerts.py", "-m", "")
             campaign.run("pytest", *tests, "--alerts-record", f"{SEEN}/alerts.json", "--inventory", inventory)
         finally:
