@@ -8,7 +8,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from model.mistakes.base import VAULT
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import find_collections, load
 from render.conftest import Hosts
 from render.site import ROOT
 from render.test_firewall import table
@@ -142,3 +142,20 @@ def test_without_the_group(inventory_name: str, hosts: Hosts) -> None:
         text = str([rendered.roles, rendered.archives])
         assert "metrics" not in rendered.roles, name
         assert not [word for word in ("javaagent", "9990", "metricsProvider", "prometheus") if word in text], name
+
+
+def proxy_digest(serial: str) -> str:
+    """Return the digest of the proxy whose certificate has this serial number."""
+    find_collections()
+    role = ROOT / "roles" / "metrics"
+    variables = yaml.safe_load((role / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    variables |= {"metrics_address": "198.18.10.21", "role_path": str(role), "ansible_search_path": [str(role)]}
+    entry = {"path": "/etc/prometheus/tls/metrics.pem", "serial": serial}
+    variables["metrics_pki"] = {"directories": [], "files": [], "held": {"metrics": entry}}
+    text = yaml.safe_load((role / "vars" / "main.yml").read_text(encoding="utf-8"))["__metrics_proxy_digest"]
+    return str(Templar(loader=DataLoader(), variables=variables).template(trust_as_template(text)))
+
+
+def test_a_renewed_certificate_restarts_the_proxy() -> None:
+    """The proxy reads its certificate only when it starts."""
+    assert proxy_digest("1") == proxy_digest("1") != proxy_digest("2")
