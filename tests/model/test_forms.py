@@ -83,3 +83,14 @@ def test_a_connection_that_does_not_exist_hides_nothing(tmp_path: Path) -> None:
     found = preflight(spoil(tmp_path / "inventory", replace(LAB, variables={"all": own}))).stdout
     for text in ("ansible_connection = shh", "ansible_become_method = suddo", "kafka_limit_nofile = many"):
         assert text in found, found
+
+
+def test_no_number_of_the_vault_is_printed(tmp_path: Path) -> None:
+    """Neither as written nor as YAML reads it, also where its file is not encrypted."""
+    folder = spoil(tmp_path / "inventory", LAB)
+    more = folder / "group_vars" / "all" / "z.yml"
+    more.parent.mkdir(parents=True, exist_ok=True)
+    more.write_text("vault: {pki_passphrase: 0071234567, passwords: {lab: 007123456}}\n")
+    text = "".join(check(folder, {})[1])
+    assert "vault" in text
+    assert [number for number in ("7123456", "1877806", "15022455") if number in text] == []
