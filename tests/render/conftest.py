@@ -30,7 +30,17 @@ LAYOUTS = (
 )
 AGGREGATED = tuple(name for name in LAYOUTS if name.startswith("lab_aggregated/"))
 CAMPAIGN = frozenset(
-    ("dc2", "lab_mirrored/east", *AGGREGATED, "stretch2", "stretch3", "lab_stretch2_5", "limited_stretch2")
+    (
+        "dc2",
+        "lab_mirrored/east",
+        *AGGREGATED,
+        "stretch2",
+        "stretch3",
+        "lab_stretch2_5",
+        "lab_stretch3",
+        "lab_orders",
+        "limited_stretch2",
+    )
 )
 """Renderings that resemble others: their tests run in the campaign (tests/model checks these inventories always)."""
 Hosts = dict[str, Rendered]
