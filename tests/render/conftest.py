@@ -15,6 +15,8 @@ from render.site import ROOT, Rendered, render
 
 INVENTORIES = ("lab", "dc1", "dc2")
 FURTHER = ("lab_monitoring", "lab_orders")
+WITH_METRICS = ("dc1",)
+"""Whose hosts are all in the group metrics, too."""
 LAYOUTS = (
     "lab_stretch2",
     "lab_stretch2_5",
@@ -38,7 +40,7 @@ CAMPAIGN = frozenset(
         "stretch3",
         "lab_stretch2_5",
         "lab_stretch3",
-        "lab_orders",
+        *FURTHER,
         "limited_stretch2",
     )
 )

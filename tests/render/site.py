@@ -45,17 +45,18 @@ class Rendered:
 
     @property
     def services(self) -> list[dict[str, Any]]:
-        """Return the units of the host's function, without the firewall's.
+        """Return the units of the host's function, without the firewall's and without those that serve metrics.
 
         Each with its digest, where it is not said the one in its file.
         """
-        units = [unit for unit in self.items("units") if unit["name"] != FIREWALL]
+        own = (arguments["units"] for role, arguments in self.roles.items() if role != "metrics")
+        units = [unit for found in own for unit in found if unit["name"] != FIREWALL]
         written = {file["path"]: str(file["content"]) for file in self.items("files")}
-        found = {
+        digests = {
             name: re.findall(r"CONFIG_DIGEST=(\w+)", written.get(f"/etc/systemd/system/{name}", ""))
             for name in (unit["name"] for unit in units)
         }
-        named = [{**unit, "digest": unit["digest"] or next(iter(found[unit["name"]]), None)} for unit in units]
+        named = [{**unit, "digest": unit["digest"] or next(iter(digests[unit["name"]]), None)} for unit in units]
         return [{key: value for key, value in unit.items() if value is not None} for unit in named]
 
     def file(self, path: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from render.conftest import INVENTORIES, LAYOUTS, Hosts
+from render.conftest import INVENTORIES, LAYOUTS, WITH_METRICS, Hosts
 from render.site import ROOT
 
 HOSTS = {
@@ -82,8 +82,6 @@ HOSTS = {
 }
 OTHERS = ("lab_monitoring", "lab_orders")
 """The lab with a host more: test_monitoring.py has that of dc1, test_database.py the other."""
-WITH_METRICS = ("dc1",)
-"""Whose hosts are all in the group metrics, too: a second layer calls the roles base and metrics."""
 SYSCTL_FILE = """\
 # Written by the role base.
 net.core.somaxconn = 1024
@@ -133,7 +131,7 @@ def test_kernel_settings(inventory_name: str, hosts: Hosts) -> None:
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_roles_of_a_function(inventory_name: str, hosts: Hosts) -> None:
     """A host gets its own function, nothing of the others; the base in the same call, or in one before."""
-    more = {"base", "metrics"} if inventory_name in WITH_METRICS else set()
+    more = {"metrics"} if inventory_name in WITH_METRICS else set()
     roles = {
         "zk": ["zookeeper"],
         "kafka": ["kafka"],

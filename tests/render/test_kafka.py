@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from render.conftest import INVENTORIES, Hosts
+from render.conftest import INVENTORIES, WITH_METRICS, Hosts
 from render.site import readme_command
+from render.test_metrics import AGENT
 
 SERVER = "/etc/kafka/server.properties"
 # host, id, rack, then the host's number in both networks; the networks of each inventory are below.
@@ -194,6 +195,7 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
             "-Dkeystore.pkcs12.keyPbeIterationCount=1",
             *(CLASS_DATA if name in WITH_CLASS_DATA[inventory_name] else ()),
             *(["-XX:TieredStopAtLevel=1"] if inventory_name == "lab" else ()),
+            *([AGENT] if inventory_name in WITH_METRICS else ()),
             "-cp",
             "/opt/kafka/current/libs/*",
             "kafka.Kafka",
@@ -277,5 +279,6 @@ def test_directories_and_files_belong_to_the_broker(inventory_name: str, hosts: 
     assert (file["owner"], file["group"], file["mode"]) == ("root", "kafka", "0640")
     assert one.roles["kafka"]["users"] == [{"name": "kafka", "home": "/var/lib/kafka"}]
     assert [(archive["src"].rpartition("/")[2], archive["dest"]) for archive in one.archives] == [
-        ("kafka_2.13-3.9.2.tgz", "/opt/kafka/3.9.2")
+        ("kafka_2.13-3.9.2.tgz", "/opt/kafka/3.9.2"),
+        *([("jmx-exporter-1.0.1.tgz", "/opt/jmx-exporter/1.0.1")] if inventory_name in WITH_METRICS else ()),
     ]

@@ -17,7 +17,7 @@ ROLE = ROOT / "roles" / "prometheus"
 NODE = "/etc/systemd/system/prometheus-node-exporter.service.d/millrace.conf"
 PROXY = "/etc/systemd/system/prometheus-exporter-exporter.service.d/millrace.conf"
 MODULES = "/etc/prometheus/millrace-metrics.yml"
-ADDRESSES = {"dc1-kafka1": "198.18.10.21", "dc1-zk1": "198.18.10.11", "dc1-mon1": "198.18.10.51"}
+ADDRESSES = {"dc1-kafka1": "198.19.1.21", "dc1-zk1": "198.19.1.11", "dc1-mon1": "198.19.1.51"}
 EXPORTERS = {
     "dc1-kafka1": {"node": 9100, "kafka": 7071},
     "dc1-zk1": {"node": 9100, "zookeeper": 7000},
@@ -40,7 +40,7 @@ def command(text: str) -> list[str]:
     return last.removeprefix("ExecStart=").split()
 
 
-@pytest.mark.parametrize("inventory_name", ["lab_monitoring"])
+@pytest.mark.parametrize("inventory_name", ["dc1"])
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_exporter_and_proxy_of_a_host(name: str, inventory_name: str, hosts: Hosts) -> None:
     """The exporter has no TLS, so it listens on loopback; the proxy asks each client for a certificate."""
@@ -70,7 +70,7 @@ def test_exporter_and_proxy_of_a_host(name: str, inventory_name: str, hosts: Hos
     }
 
 
-@pytest.mark.parametrize("inventory_name", ["lab_monitoring"])
+@pytest.mark.parametrize("inventory_name", ["dc1"])
 def test_certificates(inventory_name: str, hosts: Hosts) -> None:
     """Only the monitoring host has the client's certificate."""
     folder = "/etc/prometheus/tls/"
@@ -79,10 +79,10 @@ def test_certificates(inventory_name: str, hosts: Hosts) -> None:
         assert held == {"metrics.pem", "ca.pem", *(["prometheus.pem"] if name == "dc1-mon1" else [])}, name
 
 
-@pytest.mark.parametrize("inventory_name", ["lab_monitoring"])
+@pytest.mark.parametrize("inventory_name", ["dc1"])
 def test_only_monitoring_hosts_reach_the_proxy(inventory_name: str, hosts: Hosts) -> None:
     """A host without servers is closed but for SSH and this port."""
-    allowed = "    tcp dport 9990 ip saddr { 198.18.10.51 } accept\n"
+    allowed = "    tcp dport 9990 ip saddr { 198.19.1.51 } accept\n"
     for name, rendered in hosts.items():
         rules = table(rendered)["content"]
         assert allowed in rules, name
@@ -92,7 +92,7 @@ def test_only_monitoring_hosts_reach_the_proxy(inventory_name: str, hosts: Hosts
             assert "9990" in rules.partition(allowed)[2], name
 
 
-@pytest.mark.parametrize("inventory_name", ["lab_monitoring"])
+@pytest.mark.parametrize("inventory_name", ["dc1"])
 def test_servers(inventory_name: str, hosts: Hosts) -> None:
     """A broker has the agent and its file, a ZooKeeper server its own provider."""
     (start,) = hosts["dc1-kafka1"].unit("kafka.service")["ExecStart"]
@@ -115,9 +115,9 @@ def scrape_jobs(inventory: str, host: str) -> dict[str, dict[str, Any]]:
 
 def test_scrape_jobs() -> None:
     """One job for each exporter, with TLS; labels name the host and where it stands."""
-    jobs = scrape_jobs("lab_monitoring", "dc1-mon1")
+    jobs = scrape_jobs("dc1", "dc1-mon1")
     assert set(jobs) == {"lag_exporter", "kafka", "node", "zookeeper"}
-    for name, count in {"kafka": 3, "node": 9, "zookeeper": 3}.items():
+    for name, count in {"kafka": 5, "node": 16, "zookeeper": 5}.items():
         job = jobs[name]
         assert len(job["static_configs"]) == count, name
         assert (job["metrics_path"], job["params"], job["scheme"]) == ("/proxy", {"module": [name]}, "https")
@@ -128,11 +128,11 @@ def test_scrape_jobs() -> None:
             "server_name": "millrace-metrics",
         }
     assert jobs["kafka"]["static_configs"][1] == {
-        "targets": ["198.18.10.22:9990"],
+        "targets": ["198.19.1.22:9990"],
         "labels": {"instance": "dc1-kafka2", "datacenter": "dc1", "rack": "b"},
     }
     (of_monitoring,) = (one for one in jobs["node"]["static_configs"] if one["labels"]["instance"] == "dc1-mon1")
-    assert of_monitoring == {"targets": ["198.18.10.51:9990"], "labels": {"instance": "dc1-mon1", "datacenter": "dc1"}}
+    assert of_monitoring == {"targets": ["198.19.1.51:9990"], "labels": {"instance": "dc1-mon1", "datacenter": "dc1"}}
 
 
 @pytest.mark.parametrize("inventory_name", ["lab"])

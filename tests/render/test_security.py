@@ -56,7 +56,10 @@ def digest(rendered: Rendered) -> str:
 
 @pytest.mark.parametrize("inventory_name", [*INVENTORIES, *LAYOUTS])
 def test_certificates_reach_their_host(inventory_name: str, hosts: Hosts, tmp_path: Path) -> None:
-    """Key and certificate as one secret file for the service's group, below the CA that the host trusts; no others."""
+    """Key and certificate as one secret file for the service's group, below the CA that the host trusts; no others.
+
+    Those for metrics are in test_metrics.py.
+    """
     trusting = {name: rendered for name, rendered in hosts.items() if function(name) != "db"}  # test_database.py
     for name, rendered in trusting.items():
         path, group = TRUSTED[function(name)]
@@ -65,7 +68,11 @@ def test_certificates_reach_their_host(inventory_name: str, hosts: Hosts, tmp_pa
         (tmp_path / "ca.pem").write_text(bundle["content"])
         assert bundle["content"].count("BEGIN CERTIFICATE") == 1
         found = {
-            file["path"]: file for file in rendered.items("files") if file["secret"] and file["path"].endswith(".pem")
+            file["path"]: file
+            for file in rendered.items("files")
+            if file["secret"]
+            and file["path"].endswith(".pem")
+            and "/prometheus/" not in file["path"]
         }
         assert found.keys() == STORES[function(name)].keys()
         for path, (subject, group) in STORES[function(name)].items():

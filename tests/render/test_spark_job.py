@@ -187,7 +187,7 @@ def test_directories_of_a_producer(inventory_name: str, hosts: Hosts) -> None:
     name = next(iter(JOBS[inventory_name]))
     owned = {"owner": "spark", "group": "spark", "mode": "0750", "mount": False}
     home = "/var/lib/spark-job"
-    assert hosts[name].items("directories") == [
+    assert hosts[name].roles["spark_job"]["directories"] == [
         *(
             {"path": f"/opt/spark-job{folder}", "owner": "root", "group": "root", "mode": "0755", "mount": False}
             for folder in ("", "/jars", "/releases")

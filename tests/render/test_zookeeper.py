@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from render.conftest import INVENTORIES, Hosts
+from render.conftest import INVENTORIES, WITH_METRICS, Hosts
+from render.test_metrics import PROVIDER
 
 CONFIG = "/etc/zookeeper/zoo.cfg"
 SERVERS = {
@@ -80,6 +81,7 @@ def test_zoo_cfg(inventory_name: str, hosts: Hosts) -> None:
         "standaloneEnabled": "false",
         "reconfigEnabled": "false",
         **ENSEMBLE[inventory_name],
+        **(PROVIDER if inventory_name in WITH_METRICS else {}),
     }
     assert {name: hosts[name].properties(CONFIG) for name in servers(hosts)} == dict.fromkeys(
         SERVERS[inventory_name], expected
