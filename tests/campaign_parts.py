@@ -156,8 +156,9 @@ def alerts(campaign: Campaign) -> None:
     with campaign.lab("alerts", source="lab_monitoring") as inventory:
         try:
             campaign.run("pytest", "tests/security/test_negative.py", "-k", "metrics", "--inventory", inventory)
-            tests = ("tests/operations/test_monitoring.py", "tests/operations/test_alerts.py", "-m", "")
-            campaign.run("pytest", *tests, "--alerts-record", f"{SEEN}/alerts.json", "--inventory", inventory)
+            tests = (f"tests/operations/test_{name}.py" for name in ("monitoring", "alerts", "metric_alerts"))
+            record = ("--alerts-record", f"{SEEN}/alerts.json")
+            campaign.run("pytest", *tests, "-m", "", *record, "--inventory", inventory)
         finally:
             campaign.run("make", "docs", "PAGES=monitoring")
 

@@ -123,7 +123,8 @@ def test_no_other_port_is_open(inventory: Inventory) -> None:
     """What listens on more than the loopback is in the model, or is SSH."""
     zookeeper = {inventory.zookeeper_port, 2888, 3888}
     ports: dict[str, set[int]] = {
-        "zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set(), "mirror_maker": {8083}
+        "zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set(), "mirror_maker": {8083},
+        "metrics": {9990}, "monitoring": set(),
     }  # fmt: skip
     for group in ports:
         for host in inventory.hosts(group):
@@ -144,7 +145,12 @@ def files(inventory: Inventory, host: Host, *kinds: str) -> dict[str, str]:
     """Return the files that the functions of a host install of these kinds, each with its group."""
     name = host.backend.get_pytest_id().rpartition("/")[2]
     held = [function for group, function in functions().items() if name in inventory.hosts(group)]
-    return {file["path"]: file["group"] for function in held for kind in kinds for file in getattr(function, kind)}
+    declared = [getattr(function, kind) for function in held for kind in kinds]
+    found = {file["path"]: file["group"] for files in declared if not isinstance(files, str) for file in files}
+    if "certificates" in kinds and name in inventory.hosts("metrics"):  # an expression in functions/metrics.yml
+        monitoring = ["prometheus.pem"] if name in inventory.hosts("monitoring") else []
+        found |= {f"/etc/prometheus/tls/{file}": "prometheus" for file in ("metrics.pem", *monitoring)}
+    return found
 
 
 def test_keys_are_for_the_service_alone(any_host: Host, inventory: Inventory) -> None:

@@ -22,11 +22,18 @@ from observations import given_file
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from operations.moving import Topic
 from operations.untouched import Manifests, manifests
+from operations.watched import Watch
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the file of measured alerts."""
     parser.addoption("--alerts-record", type=given_file, metavar="FILE", help="where times of alerts go (nowhere)")
+
+
+@pytest.fixture
+def watch(inventory: Inventory, pytestconfig: pytest.Config, note: Callable[[str], None]) -> Watch:
+    """Return what measures alerts."""
+    return Watch(inventory, pytestconfig.getoption("--alerts-record"), note)
 
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}

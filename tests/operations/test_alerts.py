@@ -1,70 +1,24 @@
-"""Each alert is fired by a real fault, and ends after it; on a healthy cluster, none fires."""
+"""Alerts of the lag exporter are fired by real faults, and end after them; on a healthy cluster, none fires.
 
-import json
+Those of hosts, brokers and ZooKeeper servers are in test_metric_alerts.py.
+"""
+
 import time
-from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from faults.inventory import Inventory
 from faults.lab import Lab, until
-from observations import read, write
 
-from operations.watched import firing, found
+from operations.watched import Watch, found
 
-pytestmark = pytest.mark.campaign
 HOUR = 3600
-LONGEST = 1500
-"""Seconds; KafkaUnderReplicated waits for 15 minutes."""
 SILENT = 600
 """Seconds."""
 
 
-@dataclass(frozen=True)
-class Watch:
-    """Measures how long alerts take to fire and to end."""
-
-    inventory: Inventory
-    file: Path | None
-    note: Callable[[str], None]
-
-    def fault(self, text: str, names: set[str], cause: Callable[[], object], cure: Callable[[], object]) -> None:
-        """Cause a fault until these alerts fire, cure it, wait for their end, and keep the seconds of both."""
-        try:
-            cause()
-            fires = self.seconds(names, True)
-        finally:
-            cure()
-        ends = self.seconds(names, False)
-        for name in sorted(names):
-            values = {"fault": text, "fires": fires[name], "ends": ends[name]}
-            self.note(f"{name}: {json.dumps(values)}")
-            if self.file:
-                write(self.file, json.dumps({**read(self.file), name: values}, indent=1) + "\n")
-
-    def seconds(self, names: set[str], there: bool) -> dict[str, int]:
-        """Return how long it takes from now on until each of these alerts fires, or has ended."""
-        began, taken = time.monotonic(), dict[str, int]()
-
-        def turned() -> bool:
-            now = firing(self.inventory)
-            for name in names - taken.keys():
-                if (name in now) is there:
-                    taken[name] = round(time.monotonic() - began)
-            return taken.keys() == names
-
-        until(f"{', '.join(sorted(names))} {'fire' if there else 'end'}", turned, LONGEST, 2)
-        return taken
-
-
-@pytest.fixture
-def watch(inventory: Inventory, pytestconfig: pytest.Config, note: Callable[[str], None]) -> Watch:
-    return Watch(inventory, pytestconfig.getoption("--alerts-record"), note)
-
-
+@pytest.mark.campaign
 def test_a_healthy_cluster_is_silent(inventory: Inventory) -> None:
     """For ten minutes of scrapes."""
     scrapes = f"count_over_time(lag_exporter_up[{SILENT}s]) >= {SILENT // 15 - 1}"
@@ -83,6 +37,7 @@ def test_the_exporter_is_stopped(inventory: Inventory, watch: Watch) -> None:
     )
 
 
+@pytest.mark.campaign
 def test_a_group_does_not_read(inventory: Inventory, watch: Watch) -> None:
     """A record of an hour ago is the first that it has not read."""
     lab, topic = Lab(inventory), f"alerts-{time.time_ns()}"
@@ -109,6 +64,20 @@ def test_a_group_does_not_read(inventory: Inventory, watch: Watch) -> None:
     lab.delete_topic(topic)
 
 
+def test_a_partition_is_offline(inventory: Inventory, watch: Watch) -> None:
+    """A broker is down, and one topic has its only replica there."""
+    lab, topic, broker = Lab(inventory), f"alerts-{time.time_ns()}", inventory.hosts("kafka")[0]
+    lab.create_topic(topic, partitions=1, replicas=[inventory.broker_id(broker)])
+    watch.fault(
+        "a broker is stopped; a topic has its only replica there",
+        {"KafkaPartitionOffline"},
+        lambda: inventory.run(broker, "systemctl stop kafka"),
+        lab.heal,
+    )
+    lab.delete_topic(topic)
+
+
+@pytest.mark.campaign
 def test_a_broker_is_killed(inventory: Inventory, watch: Watch) -> None:
     """It stays down; one topic has its only replica there."""
     lab, topic, broker = Lab(inventory), f"alerts-{time.time_ns()}", inventory.hosts("kafka")[0]
@@ -122,6 +91,7 @@ def test_a_broker_is_killed(inventory: Inventory, watch: Watch) -> None:
     lab.delete_topic(topic)
 
 
+@pytest.mark.campaign
 def test_all_brokers_are_killed(inventory: Inventory, watch: Watch) -> None:
     """Then nothing of the cluster is known."""
     lab = Lab(inventory)
