@@ -84,6 +84,18 @@ def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = F
     ]
 
 
+def declared_log_level(levels: Mapping[str, Any], logger: str) -> str:
+    """Return the level that a logger gets: its own, that of the nearest logger above it, or root's.
+
+    `levels` is {logger: level}, with the logger `root`; null is no entry. For a level that is off, this is FATAL, the
+    highest one that running brokers accept.
+    """
+    named = {name: level for name, level in levels.items() if level is not None}
+    above = [name for name in named if logger == name or logger.startswith(f"{name}.")]
+    level = named[max(above, key=len)] if above else named.get("root", "INFO")
+    return "FATAL" if not level or str(level).upper() == "OFF" else str(level).upper()
+
+
 class FilterModule:
     """The filters of this file, as Ansible looks them up."""
 
@@ -93,4 +105,5 @@ class FilterModule:
             "kafka_listener_security": kafka_listener_security,
             "kafka_tool_properties": kafka_tool_properties,
             "kafka_endpoints": kafka_endpoints,
+            "declared_log_level": declared_log_level,
         }

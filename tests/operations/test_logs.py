@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from faults.lab import until
+
 from operations.conftest import Operator
 
 
@@ -24,3 +26,31 @@ def test_journals_of_all_hosts(operator: Operator, tmp_path: Path) -> None:
     entries = [line.split() for line in file.read_text().splitlines() if line.startswith("20")]
     assert entries and {entry[1] for entry in entries} == {broker}
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_level_for_some_minutes(operator: Operator) -> None:
+    """A timer of the broker's host takes it back; who does not wait for it says so."""
+    broker, asked = operator.inventory.hosts("kafka")[1], "-e logger=kafka.request.logger"
+    limit, timers = ["--limit", broker], "systemctl list-timers --all --no-legend 'kafka-log-level-*'"
+    run = operator.play("log_level", *f"{asked} -e level=DEBUG -e minutes=90".split(), *limit)
+    try:
+        assert run.code == 0 and "kafka.request.logger: WARN -> DEBUG" in run.output, run.output[-3000:]
+        assert operator.inventory.run(broker, timers).count("kafka-log-level-") == 2  # the timer and its service
+        until("requests are logged", lambda: requests(operator, broker), 60)
+    finally:
+        ended = operator.play("log_level", *f"{asked} -e level=declared".split(), *limit)
+    assert ended.code == 0 and "kafka.request.logger: DEBUG -> WARN" in ended.output, ended.output[-3000:]
+    assert operator.inventory.run(broker, timers) == ""
+
+
+def test_mistakes_are_said_together(operator: Operator) -> None:
+    run = operator.play("log_level", "-e", "logger=a/b level=LOUD minutes=soon")
+    assert run.code != 0 and run.output.count("fatal: ") == 1
+    for words in ("logger = a/b: use letters", "level = LOUD: use one of FATAL", "minutes = soon: use a number"):
+        assert words in " ".join(run.output.split())
+
+
+def requests(operator: Operator, broker: str) -> bool:
+    """Tell whether a broker logged a request in the last seconds."""
+    said = operator.inventory.run(broker, "journalctl -u kafka --since -10s --output cat")
+    return "Completed request" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property, partial
 from typing import Any
 
 INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLOWED, INVALID_REQUEST, NO_MECHANISM = (
@@ -60,9 +61,20 @@ class FakeSettings:
     written: list[str]
     controller: int
 
+    @cached_property
+    def loggers(self) -> dict[int, dict[str, str]]:
+        """Levels of loggers by broker."""
+        return {broker: {"root": "INFO", "kafka.request.logger": "WARN"} for broker in self.racks}
+
     def describe_configs(self, request: Any, broker: int) -> Answer:
         results = []
         for one in request.resources:
+            if one.resource_type == 8:
+                levels = [{"name": name, "value": level} for name, level in self.loggers[broker].items()]
+                same = {"read_only": False, "config_source": 6, "is_sensitive": False}
+                about = {"resource_type": 8, "resource_name": one.resource_name}
+                results.append({"error_code": 0, **about, "configs": [{**level, **same} for level in levels]})
+                continue
             if one.resource_type == 4:
                 about = {"resource_type": 4, "resource_name": one.resource_name}
                 if "describe_configs" in self.denied:
@@ -180,7 +192,10 @@ class FakeSettings:
                     del kept[key]
 
             name = one.resource_name
-            if one.resource_type == 4:
+            if one.resource_type == 8:
+                level = partial(self.loggers[broker].update, sets)
+                fared = self.outcome("log", name, request, (0, ""), level)
+            elif one.resource_type == 4:
                 fared = self.tell(name, request, broker, sets, removes)
             else:
                 fared = self.outcome("configure", name, request, unknown(sets), write)

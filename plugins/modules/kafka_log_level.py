@@ -1,0 +1,116 @@
+#!/usr/bin/python
+"""Sets the level of a logger of running brokers."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import log_levels
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
+
+DOCUMENTATION = """
+module: kafka_log_level
+short_description: Set the level of a logger of running brokers, without a restart
+version_added: "1.0.0"
+description:
+  - Sets the level of a logger of brokers that run. A restarted broker has the levels of its file again.
+  - Rejects a logger that one of the brokers does not have, before any level is set. A broker has a logger once it has
+    used it.
+options:
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
+  cluster_id:
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
+    type: str
+    default: ""
+  logger: {type: str, required: true, description: "Name of the logger, as C(kafka.request.logger), or C(root)."}
+  levels:
+    description: "Level by broker id: C(FATAL), C(ERROR), C(WARN), C(INFO), C(DEBUG) or C(TRACE)."
+    type: dict
+    required: true
+attributes:
+  check_mode: {description: "Reports which levels would change, and sets none.", support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_broker_config}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Log each request of broker 1
+  millrace.kafka.kafka_log_level:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    logger: kafka.request.logger
+    levels: {1: DEBUG}
+  delegate_to: localhost
+"""
+
+RETURN = """
+changes:
+  description: One line for each broker whose level changed.
+  type: list
+  elements: str
+  returned: success
+  sample: ["broker 1: kafka.request.logger: WARN -> DEBUG"]
+cluster_id: {description: Id of the cluster., type: str, returned: success, sample: 7wHBT0XWQfCNPKHxMJFAsA}
+"""
+
+
+def present(admin: Admin, logger: str, levels: dict[int, str]) -> dict[int, str]:
+    """Return the present level by broker. Raises Refused if a broker has no such logger, AdminError without answer."""
+    found, missing = dict[int, str](), dict[int, list[str]]()
+    for broker in levels:
+        loggers = log_levels.read(admin, broker)
+        if logger in loggers:
+            found[broker] = loggers[logger]
+        else:
+            missing[broker] = sorted(loggers)
+    if missing:
+        names = sorted({name for known in missing.values() for name in known})
+        near = get_close_matches(logger, names, n=3, cutoff=0.5)
+        advice = f"did you mean {', '.join(near)}?" if near else "a broker has a logger once it has used it"
+        brokers = ", ".join(map(str, sorted(missing)))
+        raise Refused(f"broker {brokers} has no logger {logger}; {advice} No level was changed")
+    return found
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = KafkaModule(
+        argument_spec={
+            **OPTIONS,
+            "logger": {"type": "str", "required": True},
+            "levels": {"type": "dict", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    logger = module.params["logger"]
+    levels = {str(broker): str(level) for broker, level in module.params["levels"].items()}
+    wrong = [f"{broker}: {level}" for broker, level in levels.items() if level not in log_levels.LEVELS]
+    wrong += [f"{broker}: no broker id" for broker in levels if not broker.isdecimal()]
+    if wrong:
+        module.fail_json(msg=f"levels: {', '.join(wrong)}; use one of {', '.join(log_levels.LEVELS)} by broker id")
+
+    def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
+        wanted = {int(broker): level for broker, level in levels.items()}
+        if unknown := sorted(wanted.keys() - metadata.brokers.keys()):
+            raise Refused(f"broker {', '.join(map(str, unknown))} is not registered; leave it out, or start it first")
+        before = present(admin, logger, wanted)
+        differ = {broker: level for broker, level in wanted.items() if before[broker] != level}
+        lines = list[str]()
+        for broker, level in sorted(differ.items()):
+            if not module.check_mode and (rejected := log_levels.write(admin, broker, logger, level)):
+                raise Unfinished(f"broker {broker}: {rejected}", {"changes": lines})
+            lines.append(f"broker {broker}: {logger}: {before[broker]} -> {level}")
+        return {"changed": bool(lines), "changes": lines}
+
+    ask(module, "log levels", answered)
+
+
+if __name__ == "__main__":
+    main()
