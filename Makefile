@@ -110,7 +110,7 @@ bench-tls: ## throughput and CPU of a secure cluster against one in the clear; w
 bench-jobs: ## CPU cost of the Spark jobs against Kafka Streams and others, 10 minutes; writes docs/performance.md
 	@tests/run.sh bench-jobs
 
-PAGES = role_docs site_docs errors layouts resources reliability disaster mirrors monitoring drawings
+PAGES = role_docs site_docs errors layouts resources reliability disaster mirrors monitoring dashboards drawings
 docs: ## write the generated pages, tables and drawings anew: roles, errors, layouts, resources, reliability
 	@for page in $(PAGES); do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done

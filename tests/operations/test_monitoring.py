@@ -1,6 +1,7 @@
 """Prometheus collects what the exporter reads, and the queries of all alerts find data."""
 
 import re
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from faults.inventory import ROOT, Inventory
 from faults.lab import until
+from generate_dashboards import dashboards, queries
 
 from operations.watched import found
 
@@ -45,21 +47,49 @@ def test_alerts_fire_when_they_should(inventory: Inventory) -> None:
     assert "SUCCESS" in said
 
 
+@pytest.fixture(scope="module")
+def group(inventory: Inventory) -> Iterator[None]:
+    """A consumer group that has read nothing: some metrics are those of groups."""
+    own = {**inventory.kafka_properties, "group.id": GROUP, "enable.auto.commit": False}
+    with closing(Consumer(own)) as reader:
+        reader.commit(offsets=[TopicPartition("streams-plaintext-input", 0, 0)], asynchronous=False)
+    yield
+    admin = AdminClient({**inventory.admin_properties})
+    admin.delete_consumer_groups([GROUP])[GROUP].result(30)
+
+
+@pytest.mark.usefixtures("group")
 def test_each_alert_asks_for_something_that_is_there(inventory: Inventory) -> None:
     """And links to a page; nothing fires on a healthy site."""
-    own = {**inventory.kafka_properties, "group.id": GROUP, "enable.auto.commit": False}
-    with closing(Consumer(own)) as reader:  # some metrics are those of groups
-        reader.commit(offsets=[TopicPartition("streams-plaintext-input", 0, 0)], asynchronous=False)
-    try:
-        until("a scrape", lambda: found(inventory, "lag_exporter_up == 1"), 120, 2)
-        for rule in rules(inventory):
-            for metric in metrics_of(rule["expr"]):
-                until(f"{metric} of {rule['alert']}", partial(found, inventory, metric), 60, 2)
-            assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
-        assert found(inventory, FIRING) == []
-    finally:
-        admin = AdminClient({**inventory.admin_properties})
-        admin.delete_consumer_groups([GROUP])[GROUP].result(30)
+    until("a scrape", lambda: found(inventory, "lag_exporter_up == 1"), 120, 2)
+    for rule in rules(inventory):
+        for metric in metrics_of(rule["expr"]):
+            until(f"{metric} of {rule['alert']}", partial(found, inventory, metric), 60, 2)
+        assert (ROOT / Path(rule["annotations"]["runbook_url"])).is_file()
+    assert found(inventory, FIRING) == []
+
+
+@pytest.mark.usefixtures("group")
+@pytest.mark.parametrize("dashboard", dashboards(), ids=lambda dashboard: str(dashboard["uid"]))
+def test_every_panel_finds_data(dashboard: dict[str, Any], inventory: Inventory) -> None:
+    """With the variables that a reader of Grafana chooses from."""
+    if not inventory.hosts("metrics"):
+        pytest.skip("no host of this inventory serves metrics")
+    by = dashboard.get("by")
+    if by:
+        values = f"count by ({by['label']}) ({by['metric']})"
+        until(
+            f"values of ${by['name']}",
+            lambda: any(by["label"] in one["metric"] for one in found(inventory, values)),
+            60,
+            2,
+        )
+    for panel in dashboard["panels"]:
+        for one in queries(panel):
+            query = one["query"].replace("$__rate_interval", "5m")
+            query = query.replace(f"${by['name']}", ".+") if by else query
+            assert "$" not in query, f"{panel['title']}: {query}"
+            until(f"data of the panel {panel['title']!r} ({query})", partial(found, inventory, query), 60, 2)
 
 
 def test_every_exporter_answers(inventory: Inventory) -> None:
