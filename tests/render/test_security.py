@@ -70,9 +70,7 @@ def test_certificates_reach_their_host(inventory_name: str, hosts: Hosts, tmp_pa
         found = {
             file["path"]: file
             for file in rendered.items("files")
-            if file["secret"]
-            and file["path"].endswith(".pem")
-            and "/prometheus/" not in file["path"]
+            if file["secret"] and file["path"].endswith(".pem") and "/prometheus/" not in file["path"]
         }
         assert found.keys() == STORES[function(name)].keys()
         for path, (subject, group) in STORES[function(name)].items():
