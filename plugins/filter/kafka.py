@@ -84,15 +84,15 @@ def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = F
     ]
 
 
-def declared_log_level(levels: Mapping[str, Any], logger: str) -> str:
-    """Return the level that a logger gets: its own, that of the nearest logger above it, or root's.
+def declared_log_level(levels: Mapping[str, Any], logger: str) -> str | None:
+    """Return the declared level of a logger; None if it is not declared, so that it has that of the logger above it.
 
     `levels` is {logger: level}, with the logger `root`; null is no entry. For a level that is off, this is FATAL, the
     highest one that running brokers accept.
     """
-    named = {name: level for name, level in levels.items() if level is not None}
-    above = [name for name in named if logger == name or logger.startswith(f"{name}.")]
-    level = named[max(above, key=len)] if above else named.get("root", "INFO")
+    level = levels.get(logger)
+    if level is None:
+        return "INFO" if logger == "root" else None
     return "FATAL" if not level or str(level).upper() == "OFF" else str(level).upper()
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -29,7 +30,9 @@ options:
     default: ""
   logger: {type: str, required: true, description: "Name of the logger, as C(kafka.request.logger), or C(root)."}
   levels:
-    description: "Level by broker id: C(FATAL), C(ERROR), C(WARN), C(INFO), C(DEBUG) or C(TRACE)."
+    description: >-
+      Level by broker id: C(FATAL), C(ERROR), C(WARN), C(INFO), C(DEBUG) or C(TRACE). Null removes the level of the
+      logger, which then has that of the logger above it.
     type: dict
     required: true
 attributes:
@@ -61,21 +64,18 @@ cluster_id: {description: Id of the cluster., type: str, returned: success, samp
 """
 
 
-def present(admin: Admin, logger: str, levels: dict[int, str]) -> dict[int, str]:
-    """Return the present level by broker. Raises Refused if a broker has no such logger, AdminError without answer."""
-    found, missing = dict[int, str](), dict[int, list[str]]()
-    for broker in levels:
-        loggers = log_levels.read(admin, broker)
-        if logger in loggers:
-            found[broker] = loggers[logger]
-        else:
-            missing[broker] = sorted(loggers)
+def present(admin: Admin, logger: str, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
+    """Return {broker: {logger: level}} of all loggers of brokers.
+
+    Raises Refused if a broker does not have `logger`, AdminError if a broker does not answer.
+    """
+    found = {broker: log_levels.read(admin, broker) for broker in brokers}
+    missing = {broker: loggers for broker, loggers in found.items() if logger not in loggers}
     if missing:
-        names = sorted({name for known in missing.values() for name in known})
+        names = sorted({name for loggers in missing.values() for name in loggers})
         near = get_close_matches(logger, names, n=3, cutoff=0.5)
-        advice = f"did you mean {', '.join(near)}?" if near else "a broker has a logger once it has used it"
-        brokers = ", ".join(map(str, sorted(missing)))
-        raise Refused(f"broker {brokers} has no logger {logger}; {advice} No level was changed")
+        advice = f"did you mean {', '.join(near)}?" if near else "a broker has a logger once it has used it."
+        raise Refused(f"broker {', '.join(map(str, sorted(missing)))} has no logger {logger}; {advice} Nothing changed")
     return found
 
 
@@ -90,8 +90,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     logger = module.params["logger"]
-    levels = {str(broker): str(level) for broker, level in module.params["levels"].items()}
-    wrong = [f"{broker}: {level}" for broker, level in levels.items() if level not in log_levels.LEVELS]
+    levels = {str(broker): level for broker, level in module.params["levels"].items()}
+    wrong = [f"{broker}: {level}" for broker, level in levels.items() if level not in (None, *log_levels.LEVELS)]
+    wrong += ["root: it has no logger above it, so set a level"] if logger == "root" and None in levels.values() else []
     wrong += [f"{broker}: no broker id" for broker in levels if not broker.isdecimal()]
     if wrong:
         module.fail_json(msg=f"levels: {', '.join(wrong)}; use one of {', '.join(log_levels.LEVELS)} by broker id")
@@ -100,13 +101,15 @@ def main() -> None:
         wanted = {int(broker): level for broker, level in levels.items()}
         if unknown := sorted(wanted.keys() - metadata.brokers.keys()):
             raise Refused(f"broker {', '.join(map(str, unknown))} is not registered; leave it out, or start it first")
-        before = present(admin, logger, wanted)
-        differ = {broker: level for broker, level in wanted.items() if before[broker] != level}
+        found = present(admin, logger, wanted)
         lines = list[str]()
-        for broker, level in sorted(differ.items()):
-            if not module.check_mode and (rejected := log_levels.write(admin, broker, logger, level)):
+        for broker, level in sorted(wanted.items()):
+            before = found[broker][logger]
+            after = log_levels.without_own(found[broker], logger) if level is None else level
+            same = level is not None and before == level
+            if not same and not module.check_mode and (rejected := log_levels.write(admin, broker, logger, level)):
                 raise Unfinished(f"broker {broker}: {rejected}", {"changes": lines})
-            lines.append(f"broker {broker}: {logger}: {before[broker]} -> {level}")
+            lines += [f"broker {broker}: {logger}: {before} -> {after}"] if before != after else []
         return {"changed": bool(lines), "changes": lines}
 
     ask(module, "log levels", answered)

@@ -5,10 +5,12 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from derive import derive
@@ -34,6 +36,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def watch(inventory: Inventory, pytestconfig: pytest.Config, note: Callable[[str], None]) -> Watch:
     """Return what measures alerts."""
     return Watch(inventory, pytestconfig.getoption("--alerts-record"), note)
+
+
+@pytest.fixture
+def hurt(inventory: Inventory) -> Iterator[Lab]:
+    """Return a lab that is whole again after the test."""
+    lab = Lab(inventory)
+    yield lab
+    lab.heal()
+
+
+@pytest.fixture
+def created(hurt: Lab) -> Iterator[Callable[..., str]]:
+    """Create topics with the options of Lab.create_topic; they are deleted after the test."""
+    names = list[str]()
+
+    def create(**options: Any) -> str:
+        names.append(f"alerts-{time.time_ns()}")
+        hurt.create_topic(names[-1], **options)
+        return names[-1]
+
+    yield create
+    hurt.heal()
+    for name in names:
+        hurt.delete_topic(name)
 
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}

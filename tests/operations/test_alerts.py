@@ -4,6 +4,7 @@ Those of hosts, brokers and ZooKeeper servers are in test_metric_alerts.py.
 """
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -38,10 +39,9 @@ def test_the_exporter_is_stopped(inventory: Inventory, watch: Watch) -> None:
 
 
 @pytest.mark.campaign
-def test_a_group_does_not_read(inventory: Inventory, watch: Watch) -> None:
+def test_a_group_does_not_read(inventory: Inventory, watch: Watch, created: Callable[..., str]) -> None:
     """A record of an hour ago is the first that it has not read."""
-    lab, topic = Lab(inventory), f"alerts-{time.time_ns()}"
-    lab.create_topic(topic, partitions=1)
+    topic = created(partitions=1)
     own = {**inventory.kafka_properties, "group.id": topic, "enable.auto.commit": False}
 
     def write_one() -> None:
@@ -61,43 +61,39 @@ def test_a_group_does_not_read(inventory: Inventory, watch: Watch) -> None:
             lambda: commit(0),
             lambda: commit(1),
         )
-    lab.delete_topic(topic)
 
 
-def test_a_partition_is_offline(inventory: Inventory, watch: Watch) -> None:
+def test_a_partition_is_offline(inventory: Inventory, hurt: Lab, watch: Watch, created: Callable[..., str]) -> None:
     """A broker is down, and one topic has its only replica there."""
-    lab, topic, broker = Lab(inventory), f"alerts-{time.time_ns()}", inventory.hosts("kafka")[0]
-    lab.create_topic(topic, partitions=1, replicas=[inventory.broker_id(broker)])
+    broker = inventory.hosts("kafka")[0]
+    created(partitions=1, replicas=[inventory.broker_id(broker)])
     watch.fault(
         "a broker is stopped; a topic has its only replica there",
         {"KafkaPartitionOffline"},
         lambda: inventory.run(broker, "systemctl stop kafka"),
-        lab.heal,
+        hurt.heal,
     )
-    lab.delete_topic(topic)
 
 
 @pytest.mark.campaign
-def test_a_broker_is_killed(inventory: Inventory, watch: Watch) -> None:
+def test_a_broker_is_killed(inventory: Inventory, hurt: Lab, watch: Watch, created: Callable[..., str]) -> None:
     """It stays down; one topic has its only replica there."""
-    lab, topic, broker = Lab(inventory), f"alerts-{time.time_ns()}", inventory.hosts("kafka")[0]
-    lab.create_topic(topic, partitions=1, replicas=[inventory.broker_id(broker)])
+    broker = inventory.hosts("kafka")[0]
+    created(partitions=1, replicas=[inventory.broker_id(broker)])
     watch.fault(
         "a broker is killed and stays down; a topic has its only replica there",
-        {"KafkaPartitionOffline", "KafkaBrokerMissing", "KafkaUnderReplicated", "LagExporterIncomplete"},
-        lambda: lab.kill_and_keep_down(broker, "kafka.service"),
-        lab.heal,
+        {"KafkaBrokerMissing", "KafkaUnderReplicated", "LagExporterIncomplete"},
+        lambda: hurt.kill_and_keep_down(broker, "kafka.service"),
+        hurt.heal,
     )
-    lab.delete_topic(topic)
 
 
 @pytest.mark.campaign
-def test_all_brokers_are_killed(inventory: Inventory, watch: Watch) -> None:
+def test_all_brokers_are_killed(inventory: Inventory, hurt: Lab, watch: Watch) -> None:
     """Then nothing of the cluster is known."""
-    lab = Lab(inventory)
 
     def kill() -> None:
         for broker in inventory.hosts("kafka"):
-            lab.kill_and_keep_down(broker, "kafka.service")
+            hurt.kill_and_keep_down(broker, "kafka.service")
 
-    watch.fault("all brokers are killed", {"KafkaClusterSilent"}, kill, lab.heal)
+    watch.fault("all brokers are killed", {"KafkaClusterSilent"}, kill, hurt.heal)

@@ -1,5 +1,6 @@
 """What hosts of the group metrics get: exporters on loopback, a proxy with TLS; and who asks for it. No hosts."""
 
+import json
 from typing import Any
 
 import pytest
@@ -45,7 +46,11 @@ def command(text: str) -> list[str]:
 def test_exporter_and_proxy_of_a_host(name: str, inventory_name: str, hosts: Hosts) -> None:
     """The exporter has no TLS, so it listens on loopback; the proxy asks each client for a certificate."""
     host = hosts[name]
-    assert command(host.text(NODE)) == ["/usr/bin/prometheus-node-exporter", "--web.listen-address=127.0.0.1:9100"]
+    assert command(host.text(NODE)) == [
+        "/usr/bin/prometheus-node-exporter",
+        "--web.listen-address=127.0.0.1:9100",
+        "--collector.textfile.directory=/var/lib/prometheus/node-exporter",
+    ]
     assert command(host.text(PROXY)) == [
         "/usr/bin/prometheus-exporter-exporter",
         "-config.file=/etc/prometheus/millrace-metrics.yml",
@@ -64,9 +69,10 @@ def test_exporter_and_proxy_of_a_host(name: str, inventory_name: str, hosts: Hos
     }
     assert {one["http"]["verify"] for one in modules.values()} == {False}  # it rejects what the agent serves
     units = {unit["name"]: unit for unit in host.roles["metrics"]["units"]}
-    assert {unit: (one["state"], len(one["digest"])) for unit, one in units.items()} == {
+    assert {unit: (one["state"], len(one["digest"] or "")) for unit, one in units.items()} == {
         "prometheus-node-exporter.service": ("converged", 64),
         "prometheus-exporter-exporter.service": ("converged", 64),
+        "service-metrics.timer": ("started", 0),
     }
 
 
@@ -77,6 +83,25 @@ def test_certificates(inventory_name: str, hosts: Hosts) -> None:
     for name in ADDRESSES:
         held = {file["path"].removeprefix(folder) for file in hosts[name].items("files") if folder in file["path"]}
         assert held == {"metrics.pem", "ca.pem", *(["prometheus.pem"] if name == "dc1-mon1" else [])}, name
+
+
+@pytest.mark.parametrize("inventory_name", ["dc1"])
+def test_services_and_certificates_of_a_host(inventory_name: str, hosts: Hosts) -> None:
+    """The units of all its functions, and all files with certificates."""
+    found = json.loads(hosts["dc1-kafka1"].text("/opt/service-metrics/services.json"))
+    own = ["prometheus-node-exporter.service", "prometheus-exporter-exporter.service", "service-metrics.timer"]
+    assert sorted(found["units"]) == sorted(["kafka.service", *own])
+    assert sorted(found["certificates"]) == [
+        "/etc/kafka/tls/ca.pem",
+        "/etc/kafka/tls/keystore.pem",
+        "/etc/kafka/tls/zookeeper.pem",
+        "/etc/prometheus/tls/ca.pem",
+        "/etc/prometheus/tls/metrics.pem",
+    ]
+    spark = json.loads(hosts["dc1-spark1"].text("/opt/service-metrics/services.json"))
+    assert "spark-job@publish_lines.service" in spark["units"]
+    standby = json.loads(hosts["dc1-spark4"].text("/opt/service-metrics/services.json"))
+    assert "spark-job@project_orders.service" not in standby["units"], "a standby is stopped on purpose"
 
 
 @pytest.mark.parametrize("inventory_name", ["dc1"])

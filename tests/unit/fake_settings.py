@@ -66,6 +66,12 @@ class FakeSettings:
         """Levels of loggers by broker."""
         return {broker: {"root": "INFO", "kafka.request.logger": "WARN"} for broker in self.racks}
 
+    def log(self, broker: int, sets: dict[str, str], removes: list[str]) -> None:
+        """Set levels of a broker's loggers, and remove some."""
+        self.loggers[broker].update(sets)
+        for name in removes:
+            del self.loggers[broker][name]
+
     def describe_configs(self, request: Any, broker: int) -> Answer:
         results = []
         for one in request.resources:
@@ -193,8 +199,7 @@ class FakeSettings:
 
             name = one.resource_name
             if one.resource_type == 8:
-                level = partial(self.loggers[broker].update, sets)
-                fared = self.outcome("log", name, request, (0, ""), level)
+                fared = self.outcome("log", name, request, (0, ""), partial(self.log, broker, sets, removes))
             elif one.resource_type == 4:
                 fared = self.tell(name, request, broker, sets, removes)
             else:

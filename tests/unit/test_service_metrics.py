@@ -1,0 +1,99 @@
+"""The program that writes metrics of services for the node exporter."""
+
+import datetime
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from faults.inventory import ROOT
+
+FILE = ROOT / "roles" / "metrics" / "files" / "service_metrics.py"
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    spec = spec_from_file_location("service_metrics", FILE)
+    assert spec and spec.loader
+    found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def certificate(ends: datetime.datetime) -> str:
+    """Return a certificate in PEM that ends at this time."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime.datetime(2020, 1, 1), ends)
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
+
+
+@pytest.mark.parametrize("year", [2031, 2049, 2050, 2120])
+def test_the_end_of_a_certificate(program: ModuleType, year: int) -> None:
+    """Two forms of times: until 2049 a year has two digits."""
+    end = datetime.datetime(year, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
+    assert program.first_end("key\n" + certificate(end)) == end.timestamp()
+
+
+def test_the_first_end_of_several(program: ModuleType) -> None:
+    ends = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in (2035, 2031, 2033)]
+    assert program.first_end("".join(map(certificate, ends))) == ends[1].timestamp()
+
+
+@pytest.mark.parametrize("text", ["", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"])
+def test_no_certificate(program: ModuleType, text: str) -> None:
+    with pytest.raises((ValueError, IndexError)):
+        program.first_end(text)
+
+
+def systemd(folder: Path, units: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return an environment in which systemctl answers this."""
+    blocks = ["\n".join(f"{key}={value}" for key, value in unit.items()) for unit in units.values()]
+    (folder / "systemctl").write_text("#!/bin/sh\ncat <<'E'\n" + "\n\n".join(blocks) + "\nE\n")
+    (folder / "systemctl").chmod(0o755)
+    return {"PATH": f"{folder}:/usr/bin:/bin"}
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    """A unit that runs with an earlier configuration, one that does not run, a certificate, and a file that is none."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"CONFIG_DIGEST": "aa"}) as old:
+        units: dict[str, dict[str, str]] = {
+            "kafka.service": {"ActiveState": "active", "MainPID": str(old.pid), "Environment": "CONFIG_DIGEST=bb A=b"},
+            "same.service": {"ActiveState": "active", "MainPID": str(old.pid), "Environment": "A=b CONFIG_DIGEST=aa"},
+            "job.service": {"ActiveState": "failed", "MainPID": "0", "Environment": "CONFIG_DIGEST=bb"},
+            "a.timer": {"ActiveState": "active"},
+        }
+        end = datetime.datetime(2031, 1, 1, tzinfo=datetime.UTC)
+        (tmp_path / "a.pem").write_text(certificate(end))
+        paths = [str(tmp_path / "a.pem"), str(tmp_path / "none.pem")]
+        (tmp_path / "c.json").write_text(json.dumps({"units": [*units], "certificates": paths}))
+        command = [sys.executable, "-I", str(FILE), str(tmp_path / "c.json"), str(tmp_path / "m.prom")]
+        subprocess.run(command, check=True, env=systemd(tmp_path, units))
+        old.communicate(b"\n")
+    found: dict[str, Any] = dict(
+        line.rsplit(" ", 1) for line in (tmp_path / "m.prom").read_text().splitlines() if not line.startswith("#")
+    )
+    assert found == {
+        'millrace_unit_active{unit="kafka.service"}': "1",
+        'millrace_unit_active{unit="same.service"}': "1",
+        'millrace_unit_active{unit="job.service"}': "0",
+        'millrace_unit_active{unit="a.timer"}': "1",
+        'millrace_unit_restart_owed{unit="kafka.service"}': "1",
+        'millrace_unit_restart_owed{unit="same.service"}': "0",
+        'millrace_unit_restart_owed{unit="job.service"}': "0",
+        'millrace_unit_restart_owed{unit="a.timer"}': "0",
+        f'millrace_certificate_end_seconds{{path="{paths[0]}"}}': str(int(end.timestamp())),
+        f'millrace_certificate_unreadable{{path="{paths[0]}"}}': "0",
+        f'millrace_certificate_unreadable{{path="{paths[1]}"}}': "1",
+    }
+    assert (tmp_path / "m.prom").stat().st_mode & 0o777 == 0o644
+    assert not (tmp_path / "m.prom.new").exists()
