@@ -78,6 +78,7 @@ RULES: tuple[Rule, ...] = (
     identity.functions,
     identity.ids,
     identity.host_case,
+    identity.group_names,
     identity.local_names,
     identity.organization,
     identity.pki_directory,

@@ -264,6 +264,20 @@ def keeper(model: Model) -> Iterator[Problem]:
                 yield machine.report(KEEPER_UNKNOWN, "admin_keeper", name)
 
 
+HOST_GROUP = ProblemKind(
+    "HOST_GROUP",
+    "a host and a group have this name, so playbooks that name one reach the hosts of both",
+    "rename the host, whose address and variables can stay",
+)
+
+
+def group_names(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each host with the name of a group."""
+    for host in model.all_groups["all"]:
+        if host in model.all_groups:
+            yield model.machines[host].report(HOST_GROUP, "")
+
+
 HOST_CASE = ProblemKind(
     "HOST_CASE",
     "their names differ only in upper and lower case, which /etc/hosts and certificates ignore",

@@ -28,6 +28,12 @@ MISTAKES: tuple[Mistake, ...] = (
         hosts={"        dc1-kafka2:": "        dc1-KAFKA1:", "dc1-kafka2: {}": "dc1-KAFKA1: {}"},
     ),
     Mistake(
+        "HOST_GROUP",
+        "rack_b",
+        "rename the host",
+        hosts={"        dc1-kafka2:": "        rack_b:", "dc1-kafka2: {}": "rack_b: {}"},
+    ),
+    Mistake(
         "HOST_LOCAL",
         "localhost",
         "another name in the inventory",
