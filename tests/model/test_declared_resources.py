@@ -131,6 +131,9 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
         ["QUOTA_VALUE group all/kafka_users[lab].quotas.producer_byte_rate"],
     ),
     (quotas({"user": "lab", "request_percentage": "1e999"}), ["QUOTA_VALUE group all/kafka_quotas[lab]"]),
+    (quotas({"user": "lab", "request_percentage": "5_0"}), ["QUOTA_VALUE group all/kafka_quotas[lab]"]),
+    (quotas({"user": "lab", "controller_mutation_rate": "\u0665"}), ["QUOTA_VALUE group all/kafka_quotas[lab]"]),
+    (quotas({"user": "lab", "request_percentage": " 50.5 "}), []),
     (
         {"all": {"kafka_topics": [], **prune(topics=["orders-*"], max_deletes=20)["all"]}},
         ["PRUNE_SCOPE group all/kafka_prune.topics"],

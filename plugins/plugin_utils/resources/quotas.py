@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts i
 DEFAULT = "<default>"
 """The name for all users or clients without a quota of their own, as Kafka spells it (ConfigEntityName)."""
 NAMES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+NUMBER = re.compile(r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def rate(name: str, value: Any) -> float | None:
@@ -20,6 +22,8 @@ def rate(name: str, value: Any) -> float | None:
     size = amount(value, units_of(name))
     if size is not None:
         return float(size)
+    if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+        return None  # float() reads 1_000 and digits of other scripts
     try:
         return None if isinstance(value, (bool, Mapping)) else float(value)
     except (TypeError, ValueError, OverflowError):
