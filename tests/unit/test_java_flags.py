@@ -53,7 +53,7 @@ def test_what_java_refuses_is_refused(option: str, here: tuple[str, java_options
 def test_settings_that_our_units_say_are_known() -> None:
     """The list has each setting of our units; a setting that it does not have causes a warning."""
     written = set()
-    for file in (ROOT / "roles").glob("*/templates/**/*service*"):
+    for file in (ROOT / "roles").glob("*/templates/**/*.service*"):
         for path in [file] if file.is_file() else file.iterdir():
             written |= set(re.findall(r"^([A-Z][A-Za-z]+)=", path.read_text(encoding="utf-8"), re.MULTILINE))
     assert {"ExecStart", "ProtectSystem", "WantedBy"} <= written
