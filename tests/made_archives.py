@@ -19,7 +19,7 @@ CHECKSUMS = {
     "spark-wheelhouse-4.2.0.tar": "d" * 128,
     "spark-jars-4.2.0.tgz": "e" * 128,
     "exporter-wheelhouse-2.16.1.tar": "f" * 128,
-    "jmx-exporter-1.0.1.tgz": "ab" * 64,
+    "jmx-exporter-1.0.1.tgz": "9" * 128,
 }
 SOURCE = Path(__file__).resolve().parents[1] / "spark_jobs" / "src"
 

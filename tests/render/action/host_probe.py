@@ -40,7 +40,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "ssh_port": 22,
         "control_node": {},
         "behind": [],
-        "archives": {f"/opt/{digit}": digit * 128 for digit in "abcdef"},
+        "archives": {f"/opt/{digit}": digit * 128 for digit in "9abcdef"},
         "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
         "postgresql": {"release": "debian 12", "installed": ["15"]},
         "units": {},
