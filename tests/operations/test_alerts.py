@@ -63,8 +63,9 @@ def test_a_group_does_not_read(inventory: Inventory, watch: Watch, created: Call
         )
 
 
+@pytest.mark.campaign
 def test_a_partition_is_offline(inventory: Inventory, hurt: Lab, watch: Watch, created: Callable[..., str]) -> None:
-    """A broker is down, and one topic has its only replica there."""
+    """A broker is down, and one topic has its only replica there; test_restart.py waits for this alert, too."""
     broker = inventory.hosts("kafka")[0]
     created(partitions=1, replicas=[inventory.broker_id(broker)])
     watch.fault(

@@ -8,13 +8,14 @@ The run that wrote it was interrupted, and a later run makes the restarts.
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from faults.lab import Lab, until, until_none
 
+from operations import watched
 from operations.conftest import Operator, kill
 
 CHANGE = '{"kafka_heap": "250m"}'
@@ -133,13 +134,19 @@ def assert_healthy(operator: Operator) -> None:
     assert run.code == 0 and "\nHEALTHY\n" in run.output, run.output[-3000:]
 
 
-def test_check_names_a_stopped_broker_and_fails(operator: Operator) -> None:
-    broker = operator.inventory.hosts("kafka")[-1]
+def test_check_names_a_stopped_broker_and_fails(
+    operator: Operator, watch: watched.Watch, created: Callable[..., str]
+) -> None:
+    """So does an alert, where a topic has its only replica there."""
+    broker, lab = operator.inventory.hosts("kafka")[-1], Lab(operator.inventory)
+    created(partitions=1, replicas=[operator.inventory.broker_id(broker)])
     operator.inventory.run(broker, "systemctl stop kafka")
     try:
         run = operator.play("check")
+        if operator.inventory.hosts("monitoring"):
+            watch.seconds({"KafkaPartitionOffline"}, True)
     finally:
-        Lab(operator.inventory).heal()
+        lab.heal()
     assert run.code != 0
     assert f"broker {operator.inventory.broker_id(broker)} is not registered" in run.output
     assert f"kafka.service on {broker} is inactive" in run.output
