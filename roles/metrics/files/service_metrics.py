@@ -72,7 +72,7 @@ def properties(units):
     command = ["systemctl", "show", "--property=" + ",".join(names), "--", *units]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     blocks = [dict(line.split("=", 1) for line in one.splitlines() if "=" in line) for one in done.stdout.split("\n\n")]
-    return dict(zip(units, blocks, strict=True))
+    return {unit: blocks[place] for place, unit in enumerate(units)}  # in the order asked for
 
 
 def owed(found):
