@@ -39,27 +39,26 @@ def watch(inventory: Inventory, pytestconfig: pytest.Config, note: Callable[[str
 
 
 @pytest.fixture
-def hurt(inventory: Inventory) -> Iterator[Lab]:
-    """Return a lab that is whole again after the test."""
-    lab = Lab(inventory)
-    yield lab
-    lab.heal()
-
-
-@pytest.fixture
-def created(hurt: Lab) -> Iterator[Callable[..., str]]:
+def created(inventory: Inventory) -> Iterator[Callable[..., str]]:
     """Create topics with the options of Lab.create_topic; they are deleted after the test."""
-    names = list[str]()
+    lab, names = Lab(inventory), list[str]()
 
     def create(**options: Any) -> str:
         names.append(f"alerts-{time.time_ns()}")
-        hurt.create_topic(names[-1], **options)
+        lab.create_topic(names[-1], **options)
         return names[-1]
 
     yield create
-    hurt.heal()
     for name in names:
-        hurt.delete_topic(name)
+        lab.delete_topic(name)
+
+
+@pytest.fixture
+def hurt(inventory: Inventory, created: Callable[..., str]) -> Iterator[Lab]:
+    """Return a lab that is whole again after the test, before topics of `created` are deleted."""
+    lab = Lab(inventory)
+    yield lab
+    lab.heal()
 
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}

@@ -64,26 +64,13 @@ def test_a_group_does_not_read(inventory: Inventory, watch: Watch, created: Call
 
 
 @pytest.mark.campaign
-def test_a_partition_is_offline(inventory: Inventory, hurt: Lab, watch: Watch, created: Callable[..., str]) -> None:
-    """A broker is down, and one topic has its only replica there; test_restart.py waits for this alert, too."""
-    broker = inventory.hosts("kafka")[0]
-    created(partitions=1, replicas=[inventory.broker_id(broker)])
-    watch.fault(
-        "a broker is stopped; a topic has its only replica there",
-        {"KafkaPartitionOffline"},
-        lambda: inventory.run(broker, "systemctl stop kafka"),
-        hurt.heal,
-    )
-
-
-@pytest.mark.campaign
 def test_a_broker_is_killed(inventory: Inventory, hurt: Lab, watch: Watch, created: Callable[..., str]) -> None:
     """It stays down; one topic has its only replica there."""
     broker = inventory.hosts("kafka")[0]
     created(partitions=1, replicas=[inventory.broker_id(broker)])
     watch.fault(
         "a broker is killed and stays down; a topic has its only replica there",
-        {"KafkaBrokerMissing", "KafkaUnderReplicated", "LagExporterIncomplete"},
+        {"KafkaPartitionOffline", "KafkaBrokerMissing", "KafkaUnderReplicated", "LagExporterIncomplete"},
         lambda: hurt.kill_and_keep_down(broker, "kafka.service"),
         hurt.heal,
     )

@@ -160,7 +160,7 @@ def test_the_controller_is_cut_off(inventory: Inventory, hurt: Lab, watch: Watch
 
 
 def test_a_disk_dies(inventory: Inventory, hurt: Lab, watch: Watch) -> None:
-    """The broker goes on with the other."""
+    """The broker continues with its other disk."""
     disk = Disk(inventory, inventory.hosts("kafka")[0], "/data/kafka2")
     watch.fault("a disk of a broker gives I/O errors", {"KafkaLogDirOffline"}, disk.gives_errors, disk.restore)
 
