@@ -49,8 +49,8 @@ CPU, INSIDE = "cpu", "cpu in containers"
 def fixed_work() -> float:
     """Return the CPU seconds of a computation that is always the same, of the three kinds that tests are made of.
 
-    Calls and texts that stay in a core's own cache, 150,000 texts that do not, and the start of an interpreter. Beside
-    other work the last two become dearer by a third while the first hardly notices it.
+    Calls and texts that stay in a core's own cache, 150,000 texts that do not, and the start of an interpreter. Other
+    work makes the last two cost more, as it does with tests, and hardly changes the first.
     """
     before = cpu_used()
     for number in range(240):

@@ -41,11 +41,9 @@ def places(panels: Sequence[Mapping[str, Any]]) -> list[dict[str, int]]:
 
 
 def steps(wrong: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return thresholds that draw a value in red where it is wrong: `below` or `above` these numbers."""
-    below, above = wrong.get("below"), wrong.get("above")
-    first = [{"color": "red" if below is not None else "green", "value": None}]
-    good = [{"color": "green", "value": below}] if below is not None else []
-    return first + good + ([{"color": "red", "value": above + 1}] if above is not None else [])
+    """Return thresholds that draw a value in red if it is `above` this number."""
+    good: list[dict[str, Any]] = [{"color": "green", "value": None}]
+    return good + ([{"color": "red", "value": wrong["above"] + 1}] if wrong else [])
 
 
 def panel(number: int, definition: Mapping[str, Any], place: Mapping[str, int]) -> dict[str, Any]:

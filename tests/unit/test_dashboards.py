@@ -32,13 +32,13 @@ def test_panels_fill_rows() -> None:
 
 
 def test_what_is_wrong_is_red() -> None:
-    """One controller is right; none and two are wrong."""
+    """No offline partition is right, one is wrong; a number without a limit is never wrong."""
 
     def color(value: float, wrong: dict[str, float]) -> str:
         colors = [step["color"] for step in steps(wrong) if step["value"] is None or value >= step["value"]]
         return str(colors[-1])
 
-    assert [color(value, {"below": 1, "above": 1}) for value in (0, 1, 2)] == ["red", "green", "red"]
+    assert [color(value, {"above": 1}) for value in (1, 2)] == ["green", "red"]
     assert [color(value, {"above": 0}) for value in (0, 1)] == ["green", "red"]
     assert color(7, {}) == "green"
 
