@@ -23,11 +23,6 @@ description:
   - Rejects a logger that one of the brokers does not have, before any level is set. A broker has a logger once it has
     used it.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
   logger: {type: str, required: true, description: "Name of the logger, as C(kafka.request.logger), or C(root)."}
   levels:
     description: >-
@@ -35,6 +30,7 @@ options:
       logger, which then has that of the logger above it.
     type: dict
     required: true
+extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: "Reports which levels would change, and sets none.", support: full}
   diff_mode: {description: Returns no diff., support: none}

@@ -32,11 +32,6 @@ description:
   - While the value is lowered, the loss of more replicas can lose acknowledged records. For playbooks/failover.yml and
     playbooks/failback.yml.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
   to: {type: int, default: 1, description: The highest value that remains while it is lowered.}
   restore:
     description: >-
@@ -46,6 +41,7 @@ options:
     description: >-
       RV(saved) of an interrupted call. It is returned with what this call replaces in addition.
     type: dict
+extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: "Reports what a run would change, and writes nothing.", support: full}
   diff_mode: {description: Returns no diff., support: none}
