@@ -7,7 +7,7 @@ from typing import Any
 
 
 def lab_host(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name, addresses and disks of a host; its functions say what is a disk of its own.
+    """Return name, addresses, disks and shared directory of a host; its functions say what is a disk of its own.
 
     replication_address is empty for a host with one network.
     """
@@ -19,6 +19,7 @@ def lab_host(variables: Mapping[str, Any]) -> dict[str, Any]:
         "client_address": client,
         "replication_address": "" if replication == client else replication,
         "disks": disks,
+        "shared": variables.get("lab_shared", ""),
     }
 
 

@@ -33,6 +33,7 @@ options:
       client_address: {type: str, required: true}
       replication_address: {type: str, default: "", description: Empty for a host on the client network alone.}
       disks: {type: list, elements: str, default: [], description: Mount points that get a file system of their own.}
+      shared: {type: str, default: "", description: Mount point of a directory that hosts of the lab share.}
   disk_size: {type: str, default: 600M, description: Size of each file system (a sparse loop image).}
   replace: {type: bool, default: false, description: Remove labs of other checkouts that hold these networks.}
   config: {type: path, required: true, description: The containers.conf for podman.}
@@ -62,6 +63,7 @@ def main() -> None:
         "client_address": {"type": "str", "required": True},
         "replication_address": {"type": "str", "default": ""},
         "disks": {"type": "list", "elements": "str", "default": []},
+        "shared": {"type": "str", "default": ""},
     }
     module = AnsibleModule(
         argument_spec={

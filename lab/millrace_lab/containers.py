@@ -34,7 +34,7 @@ class Lab:
         subnets = {"client": parameters["client_network"], "replication": parameters["replication_network"]}
         self.networks = {kind: subnet for kind, subnet in subnets.items() if subnet or kind == "client"}
         self.hosts = [
-            Host(h["name"], h["client_address"], h["replication_address"], tuple(h["disks"]))
+            Host(h["name"], h["client_address"], h["replication_address"], tuple(h["disks"]), h["shared"])
             for h in parameters["hosts"]
         ]
         self.disk_size = parameters["disk_size"]
@@ -242,7 +242,7 @@ class Lab:
         return [word for option in options for word in ("--network", option)]
 
     def make_disks(self, host: Host) -> list[str]:
-        """Make and mount one sparse XFS image per disk; return the volumes for podman."""
+        """Make and mount one sparse XFS image per disk; return podman's volumes, with the one that hosts share."""
         volumes = []
         for number, path in enumerate(host.disks, 1):
             mount = STATE / self.id / host.name / str(number)
@@ -256,6 +256,10 @@ class Lab:
             if not os.path.ismount(mount):
                 self.run("mount", "-o", "loop,noatime", str(image), str(mount))
             volumes += ["-v", f"{mount}:{path}"]
+        if host.shared:
+            folder = STATE / self.id / "shared"
+            folder.mkdir(parents=True, exist_ok=True)
+            volumes += ["-v", f"{folder}:{host.shared}"]
         return volumes
 
     def wait_for_ssh(self) -> None:

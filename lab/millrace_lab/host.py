@@ -19,12 +19,13 @@ APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 
 @dataclass(frozen=True)
 class Host:
-    """One container: two addresses and the mount points that are file systems of their own."""
+    """One container: two addresses, the mount points that are file systems of their own, and one that hosts share."""
 
     name: str
     client_address: str
     replication_address: str
     disks: tuple[str, ...]
+    shared: str = ""
 
 
 def hardware_address(address: str) -> str:
