@@ -72,6 +72,8 @@ class Uses:
     """False for a job without Spark, which reads topics without a consumer group."""
     archive: bool = False
     """True if output directories store the job's progress by topic, so that jobs of other topics may share them."""
+    state: bool = False
+    """True if tasks of the job store state in its checkpoint."""
     known: bool = True
     """False if the wheel has no such job, or could not be asked."""
 

@@ -164,7 +164,7 @@ def _check_slots(spark: SparkSession, config: Config) -> None:
     if slots < partitions:
         raise JobError(
             f"trigger: real-time needs a task slot for each of {partitions} partitions, but there are {slots}; set "
-            f'"spark.master": "local[{partitions}]" under spark, or use micro-batch'
+            f'"spark.master": "local[{partitions}]" under spark (on a cluster, its cores), or use micro-batch'
         )
 
 

@@ -46,6 +46,7 @@ def build(config: Config) -> SparkSession:
     properties["spark.sql.session.timeZone"] = "UTC"
     log_options = f"-Dlog4j2.configurationFile={files('millrace_jobs') / 'log4j2.properties'} -Duser.timezone=UTC"
     properties.setdefault("spark.driver.defaultJavaOptions", f"{log_options} {_CLASSES} {_COMPILER}")
+    properties.setdefault("spark.executor.defaultJavaOptions", log_options)  # the same release is on each worker
     os.environ.setdefault(_LAUNCHER, _LAUNCHER_FLAGS)
     if config.jars_directory is not None:
         jars = _jars(config.jars_directory)

@@ -31,6 +31,8 @@ class Uses:
     """False for a job without Spark, which reads topics without a consumer group."""
     archive: bool
     """True if output directories store the job's progress by topic, so that jobs of other topics may share them."""
+    state: bool
+    """True if tasks of the job store state in its checkpoint."""
 
 
 def uses(job: str, data: Mapping[str, object]) -> dict[str, object] | None:
@@ -55,6 +57,7 @@ def uses(job: str, data: Mapping[str, object]) -> dict[str, object] | None:
             output_directories=_directories(data, [part.name for part in spec.outputs]),
             spark=spec.loop is None,
             archive=any(isinstance(part, FileSink) for part in spec.outputs),
+            state=spec.shuffles,
         )
     )
 
