@@ -102,7 +102,7 @@ def fencing(campaign: Campaign) -> None:
     """
     with campaign.lab("fencing", *prepared()) as inventory:
         options = ("-m", "campaign", "--faults-seed", str(campaign.seed), "--inventory", inventory)
-        own = (f"--ignore=tests/faults/test_{name}.py" for name in ("kills", "matrix", "fencing"))
+        own = (f"--ignore=tests/faults/test_{name}.py" for name in ("kills", "matrix", "fencing", "spark_cluster"))
         campaign.run("pytest", "tests/faults", *own, *options)
         sessions = {"kafka_config_overrides": {"zookeeper.session.timeout.ms": 18000}}
         campaign.play(inventory, "playbooks/site.yml", "-e", json.dumps(sessions))
@@ -207,6 +207,14 @@ def one_network(campaign: Campaign) -> None:
         campaign.run("pytest", "tests/operations/test_unchanged.py", "tests/infra", "--inventory", inventory)
         campaign.play(inventory, "playbooks/check.yml")
         campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
+
+
+def spark_cluster(campaign: Campaign) -> None:
+    """A job on a Spark cluster counts exactly: 20 kills of executors, workers, master and driver; who may connect."""
+    with campaign.lab("spark-cluster", *prepared(), source="lab_spark_cluster") as inventory:
+        campaign.run("pytest", "tests/operations/test_unchanged.py", "--inventory", inventory)
+        options = ("-m", "campaign", "--faults-seed", str(campaign.seed), "--inventory", inventory)
+        campaign.run("pytest", "tests/faults/test_spark_cluster.py", *options)
 
 
 def orders(campaign: Campaign) -> None:
@@ -320,6 +328,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "resources": resources,
     "debian13": debian13,
     "one-network": one_network,
+    "spark-cluster": spark_cluster,
     "orders": orders,
     "order-kills": order_kills,
     "order-outages": order_outages,

@@ -49,15 +49,18 @@ def drop_in_path(job: Job) -> PurePosixPath:
 
 
 def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
-    """Return the text of a job's environment file: JOB, the name of the program to run, and CONFIG_DIGEST.
+    """Return the text of a job's environment file: JOB, the name of the program to run, CONFIG_DIGEST, and variables.
+
+    The variables are those of a job on the Spark cluster (the key `environment`, spark_cluster.cluster_jobs).
 
     The digest is over everything with which the job's process is started: the program's name, its `release`, the text
     `unit` of the systemd unit, the drop-in, and the configuration with `jars`, the directory of jar files.
     """
     name = job.get("job") or job["name"]
-    more = [spark_job_drop_in(job)] if job.get("unit_overrides") else []
+    environment = [f"{key}={value}" for key, value in (job.get("environment") or {}).items()]
+    more = [*([spark_job_drop_in(job)] if job.get("unit_overrides") else []), *environment]
     digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars), *more]).encode()).hexdigest()
-    return f"JOB={name}\nCONFIG_DIGEST={digest}\n"
+    return f"JOB={name}\nCONFIG_DIGEST={digest}\n" + "".join(f"{line}\n" for line in environment)
 
 
 def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
@@ -147,7 +150,7 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
     return [
         {
             "name": f"spark-job@{job['name']}.service",
-            "digest": spark_job_environment(job, release, jars, unit).split("CONFIG_DIGEST=")[1].strip(),
+            "digest": spark_job_environment(job, release, jars, unit).split("CONFIG_DIGEST=")[1].splitlines()[0],
             "enabled": job.get("state") != "stopped",
             "state": "stopped" if job.get("state") == "stopped" else "converged",
         }

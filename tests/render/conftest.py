@@ -14,7 +14,7 @@ from derive import derive
 from render.site import ROOT, Rendered, render
 
 INVENTORIES = ("lab", "dc1", "dc2")
-FURTHER = ("lab_monitoring", "lab_orders")
+FURTHER = ("lab_monitoring", "lab_orders", "lab_spark_cluster")
 WITH_METRICS = ("dc1",)
 """Whose hosts are all in the group metrics, too."""
 LAYOUTS = (

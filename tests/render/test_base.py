@@ -80,7 +80,7 @@ HOSTS = {
 198.19.11.34 dc2-spark4 dc2-spark4.client
 """,
 }
-OTHERS = ("lab_monitoring", "lab_orders")
+OTHERS = ("lab_monitoring", "lab_orders", "lab_spark_cluster")
 """The lab with a host more: test_monitoring.py has that of dc1, test_database.py the other."""
 SYSCTL_FILE = """\
 # Written by the role base.

@@ -267,6 +267,8 @@ class Job:
     """False if the config of the entry is not a dict."""
     migrate: Mapping[str, Any] = field(default_factory=dict)
     """The database login with which a run creates the job's tables; {} if a run does not create them."""
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    """The key `cluster` of the entry; {} if all of the job runs on its host."""
     uses: Uses = UNKNOWN
     """The topics and directories that the job uses, by the wheel."""
 
@@ -333,8 +335,8 @@ class SparkNode(Machine):
 
 def _job(entry: Mapping[str, Any]) -> Job:
     config, name = entry.get("config"), str(entry.get("name"))
-    configured, migrate = isinstance(config, Mapping), entry.get("migrate")
+    configured, migrate, cluster = isinstance(config, Mapping), entry.get("migrate"), entry.get("cluster")
     return Job(
         name, str(entry.get("job") or name), config if isinstance(config, Mapping) else {}, configured,
-        migrate if isinstance(migrate, Mapping) else {},
+        migrate if isinstance(migrate, Mapping) else {}, cluster if isinstance(cluster, Mapping) else {},
     )  # fmt: skip

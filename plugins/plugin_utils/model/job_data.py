@@ -282,7 +282,7 @@ def local_files(model: Model) -> Iterator[Problem]:
             spark = job.config.get("spark")
             for name, value in spark.items() if isinstance(spark, Mapping) else ():
                 place = f"{job.variable}.config.spark[{name}]"
-                if OF_EXECUTORS.fullmatch(str(name)):
+                if OF_EXECUTORS.fullmatch(str(name)) and not job.cluster:
                     yield node.report(JOB_SPARK_SUSPECT_EXECUTOR, place)
                 data = [job.config.get(key) for key in ("checkpoint", "input_directory", "output_directory")]
                 temporary = [path.strip() for path in str(value).split(",")]

@@ -235,8 +235,9 @@ def _driver(spark: Any) -> int:
 
 JOB_MASTER = ProblemKind(
     "JOB_MASTER",
-    "a job runs in its own systemd unit, not in a Spark cluster",
-    "remove it, or use local[N], such as local[4]",
+    "not a master of this host",
+    "use local[N], such as local[4], or remove it and set the key cluster of the job, to run it on the site's Spark "
+    "cluster",
 )
 JOB_MASTER_ZERO = JOB_MASTER.variant(
     message="0 threads, or 0 failures allowed for a task: the job would not start",
@@ -263,7 +264,8 @@ JOB_SPARK_VALUE = ProblemKind(
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
     """Yield a problem for each of a job's Spark settings that is misspelt, or whose value Spark would reject."""
     master = settings.get("spark.master")
-    if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(\s*,\s*0*[1-9]\d*)?\])?", str(master)):
+    on_host = master is not None and not job.cluster  # otherwise JOB_CLUSTER
+    if on_host and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(\s*,\s*0*[1-9]\d*)?\])?", str(master)):
         zero = re.fullmatch(r"local\[\d+(\s*,\s*\d+)?\]", str(master))
         place = f"{job.variable}.config.spark[spark.master]"
         yield node.report(JOB_MASTER_ZERO if zero else JOB_MASTER, place, master)
@@ -340,6 +342,7 @@ JOB_SLOTS = ProblemKind(
     "use {partitions}, or trigger: micro-batch",
 )
 JOB_SLOTS_MASTER = JOB_SLOTS.variant(advice="use local[{partitions}], or trigger: micro-batch")
+CORES = "cluster.cores"
 
 
 def slots(model: Model) -> Iterator[Problem]:
@@ -354,7 +357,9 @@ def slots(model: Model) -> Iterator[Problem]:
             needed = sum(partitions.get(name, 0) for name in job.reads)
             if job.config.get("trigger") == REAL_TIME and available is not None and available[1] < needed:
                 name, number = available
-                place, value = f"{job.variable}.config.spark[{name}]", job.config["spark"][name]
+                own = name == CORES
+                place = f"{job.variable}.{name}" if own else f"{job.variable}.config.spark[{name}]"
+                value = number if own else job.config["spark"][name]
                 kind = JOB_SLOTS_MASTER if name == MASTER else JOB_SLOTS
                 yield node.report(kind, place, value, slots=number, partitions=needed, topics=job.reads)
 
@@ -402,6 +407,8 @@ def _slots(job: Job) -> tuple[str, int] | None:
     parallelism = whole(settings.get(PARALLELISM))
     if parallelism is not None:
         return PARALLELISM, parallelism
+    if cores := whole(job.cluster.get("cores")):
+        return CORES, cores
     match = re.fullmatch(r"local(?:\[(\d+)(?:\s*,\s*\d+)?\])?", str(settings.get(MASTER) or ""))
     return (MASTER, int(match[1] or 1)) if match else None
 

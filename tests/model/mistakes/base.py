@@ -28,6 +28,7 @@ VAULT: dict[str, Any] = {
         "mirror_maker": "uch4Thoh7Aiz",
         "monitoring": "Thoo6ahCh8ei",
     },
+    "spark_cluster_secret": "ooNgo8shie4Oof1Ahquei3eiShooWuo7",
     "database_passwords": {"orders_owner": "eiPh0ahs8Aes", "project_orders": "Nae5oofuThoo"},
 }
 
