@@ -122,7 +122,8 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
     """Return the directories of all jobs as entries of the option `directories` of host_state.
 
     These are /etc/spark-job, and for each job its home, checkpoint, input and output directory. Directories of absent
-    jobs are not listed, so they stay: they contain the job's progress and data.
+    jobs are not listed, so they stay: they contain the job's progress and data. Directories on the shared file system
+    of a Spark cluster are not listed either: there, root may be an ordinary user. Jobs create their checkpoints.
     """
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
     directories = [
@@ -136,9 +137,15 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
         directories += [
             {"path": job["config"][key], **owned}
             for key in ("checkpoint", "input_directory", "output_directory")
-            if job["config"].get(key)
+            if (path := job["config"].get(key)) and not _is_shared(job, str(path))
         ]
     return directories
+
+
+def _is_shared(job: Job, path: str) -> bool:
+    """Tell whether a path is on the shared file system of the job's Spark cluster."""
+    shared = str(job.get("shared") or "")
+    return bool(shared) and PurePosixPath(shared) in (PurePosixPath(path), *PurePosixPath(path).parents)
 
 
 def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:

@@ -12,8 +12,21 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 
 CONFIGURATION = "/etc/spark-job/cluster"
 """The directory of spark-defaults.conf, which contains the secret of the cluster (SPARK_CONF_DIR of a job)."""
-RETRIES = 64
-"""How many ports an executor tries, beginning at the first port for executors (spark.port.maxRetries)."""
+MOST_CORES = 512
+"""Of a worker. Executors try as many ports, beginning at the first port for executors (spark.port.maxRetries)."""
+FIXED = (
+    "spark.master",
+    "spark.driver.host",
+    "spark.driver.bindAddress",
+    "spark.driver.port",
+    "spark.driver.blockManager.port",
+    "spark.blockManager.port",
+    "spark.port.maxRetries",
+    "spark.cores.max",
+    "spark.executor.cores",
+    "spark.executor.memory",
+)
+"""Properties that only the key `cluster` of a job sets: the firewall and preflight rely on them."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,8 @@ class Cluster:
     """The address of the host of the job, to which master and executors connect."""
     secret: str = ""
     executor_port: Any = 7100
+    home: str = ""
+    """The virtual environment of the release, on the host of the job and on the workers."""
     shared: str = ""
     """A directory that all workers and hosts of jobs share, for checkpoints; "" if there is none."""
 
@@ -59,8 +74,7 @@ def on_cluster(job: Mapping[str, Any]) -> bool:
 def properties(request: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     """Return {property of Spark: value} of a job with the key `cluster`, whose value is `request`.
 
-    - A locality wait of 0 s: after the loss of a worker, its partitions need not wait for other hosts.
-    - Each executor has its own log files, of which it keeps 40 MB.
+    A locality wait of 0 s: after the loss of a worker, its partitions need not wait for other hosts.
     """
     port = whole(request.get("port")) or 0
     return {
@@ -70,15 +84,12 @@ def properties(request: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
         "spark.driver.port": str(port),
         "spark.driver.blockManager.port": str(port + 1),
         "spark.blockManager.port": str(cluster.executor_port),
-        "spark.port.maxRetries": str(RETRIES),
+        "spark.port.maxRetries": str(2 * MOST_CORES),
         "spark.cores.max": str(request.get("cores")),
         "spark.executor.cores": str(request.get("executor_cores") or 1),
         "spark.executor.memory": str(request.get("executor_memory") or "1g"),
         "spark.locality.wait": "0s",
         "spark.decommission.enabled": "true",
-        "spark.executor.logs.rolling.strategy": "size",
-        "spark.executor.logs.rolling.maxSize": str(10 * 2**20),
-        "spark.executor.logs.rolling.maxRetainedFiles": "4",
     }
 
 
@@ -94,25 +105,26 @@ def cluster_jobs(jobs: Sequence[Mapping[str, Any]], cluster: Cluster, home: str)
     placed = []
     for job in jobs:
         config = job.get("config")
-        if on_cluster(job) and isinstance(config, Mapping):
+        if on_cluster(job) and job.get("state") != "absent" and isinstance(config, Mapping):
             spark = {**properties(job["cluster"], cluster), **(config.get("spark") or {})}
-            placed.append({**job, "config": {**config, "spark": spark}, "environment": environment})
+            more = {"environment": environment, "shared": cluster.shared}
+            placed.append({**job, "config": {**config, "spark": spark}, **more})
         else:
             placed.append(dict(job))
     return placed
 
 
 def executor_ports(first: Any, cores: Any, address: Any) -> list[dict[str, Any]]:
-    """Return the ports of a worker's executors for functions/spark_workers.yml, one for each core.
+    """Return the ports of a worker's executors for functions/spark_workers.yml, two for each core.
 
-    A worker runs at most one executor for each core. Values that are no whole numbers give no port; the rules on types
-    report them.
+    A worker runs at most one executor for each core, but executors of an application that ends keep their ports for
+    some seconds. Wrong values give no port; other rules report them.
     """
     begin, count = whole(first), whole(cores)
-    if not begin or not count or not 0 < count <= RETRIES:
+    if not begin or not count or not 0 < count <= MOST_CORES:
         return []
     origin = {"what": "executors", "input": "spark_cluster_executor_port", "address": address}
-    return [{"port": begin + number, "from": ["spark", "spark_workers"], **origin} for number in range(count)]
+    return [{"port": begin + number, "from": ["spark", "spark_workers"], **origin} for number in range(2 * count)]
 
 
 def driver_ports(jobs: Any, address: Any) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ EXECUTOR = "'[C]oarseGrainedExecutorBackend'"  # does not match the shell that l
 PAGE = 'import urllib.request as r; print(r.urlopen("http://127.0.0.1:8080/json/").read().decode())'
 # A driver as anybody on a host of jobs could write one; `timeout` because it would try for ever.
 STRANGER = """
-cd /tmp && timeout 60 env HOME=/tmp SPARK_LOCAL_IP={address} /opt/spark-job/current/bin/python - <<'END'
+cd /tmp && timeout 40 env HOME=/tmp SPARK_LOCAL_IP={address} /opt/spark-job/current/bin/python - <<'END'
 from pyspark.sql import SparkSession
 properties = {{"spark.master": "spark://{master}", "spark.driver.host": "{address}", "spark.driver.port": "7300"}}
 SparkSession.builder.config(map=properties).getOrCreate()

@@ -78,8 +78,8 @@ def test_who_may_connect(hosts: Hosts) -> None:
     workers, jobs = "198.18.40.61, 198.18.40.62", "198.18.40.31, 198.18.40.32"
     rules = {host: hosts[host].items("nftables")[0]["content"] for host in ADDRESSES}
     assert f"tcp dport 7077 ip saddr {{ {jobs}, {workers} }} accept" in rules["dc1-master1"]
-    assert f"tcp dport 7078 ip saddr {{ {jobs}, 198.18.40.51 }} accept" in rules["dc1-worker1"]
-    assert f"tcp dport 7101 ip saddr {{ {jobs}, {workers} }} accept" in rules["dc1-worker1"]
+    assert "tcp dport 7078 ip saddr { 198.18.40.51 } accept" in rules["dc1-worker1"]
+    assert f"tcp dport 7103 ip saddr {{ {jobs}, {workers} }} accept" in rules["dc1-worker1"]
     assert f"tcp dport 7201 ip saddr {{ 198.18.40.51, {workers} }} accept" in rules["dc1-spark2"]
     for host in ADDRESSES:
         assert "tcp dport != { 22 } drop" in rules[host], rules[host]

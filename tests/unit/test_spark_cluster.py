@@ -72,10 +72,11 @@ def test_without_a_secret_nothing_is_authenticated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "cores", "ports"), [(7100, 2, [7100, 7101]), ("7100", "1", [7100]), (7100, 0, []), (None, 2, [])]
+    ("first", "cores", "ports"),
+    [(7100, 2, [7100, 7101, 7102, 7103]), ("7100", "1", [7100, 7101]), (7100, 0, []), (None, 2, [])],
 )
 def test_ports_of_executors(first: Any, cores: Any, ports: list[int]) -> None:
-    """One for each core; a wrong value opens nothing."""
+    """Two for each core; a wrong value opens nothing."""
     assert [entry["port"] for entry in executor_ports(first, cores, "192.0.2.61")] == ports
 
 

@@ -173,6 +173,10 @@ MEMORY_INVALID_BYTES = MEMORY_INVALID.variant(message="{total} bytes, because a 
 MEMORY_INVALID_SMALL = MEMORY_INVALID.variant(message="too little memory for any function")
 
 
+EXECUTORS = "spark_cluster_memory"
+"""The role input with the memory of all executors of a worker."""
+
+
 def heaps(model: Model) -> Iterator[Problem]:
     """Yield a problem for each heap size, and each variable `memory`, that is invalid, too large or too small."""
     for machine in model.functional:
@@ -217,6 +221,10 @@ def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
     heap = size(declared)
     if heap is None:
         yield machine.report(HEAP_INVALID, name, declared)
+        return
+    if name == EXECUTORS:  # the sum of several heaps, on a host without a page cache to protect
+        if total is not None and heap > total:
+            yield machine.report(HEAP_MEMORY, name, declared, memory=memory)
         return
     if heap >= COMPRESSED:
         yield machine.report(HEAP_LARGE, name, declared)

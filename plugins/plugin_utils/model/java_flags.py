@@ -23,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.unit_text import is
 
 FLAG = re.compile(r"-XX:([+-]?)(\w*)(=?)(.*)", re.DOTALL)
 RELEASE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)")
-LEAST = {"spark": 17}  # other functions require Java 11, for its -Xlog
+LEAST = {"spark": 17, "spark_masters": 17, "spark_workers": 17}  # other functions require Java 11, for its -Xlog
 # The releases that Debian 12 and 13 install (roles/java).
 USUAL = ("17", "21")
 # Packages of Java, by the number in their names.
@@ -146,8 +146,12 @@ def java_home(model: Model) -> Iterator[Problem]:
 
     Spark accepts only a JAVA_HOME, in which it runs bin/java.
     """
-    for machine in model.spark_nodes:
-        for path, name in _java_of(model, machine, functions()["spark"]).items():
+    for machine, function in (
+        (model.machines[name], functions()[group])
+        for group in ("spark", "spark_masters", "spark_workers")
+        for name in model.groups.get(group, ())
+    ):
+        for path, name in _java_of(model, machine, function).items():
             if path.startswith("/") and not path.endswith("/bin/java"):  # else reported as PATH_RELATIVE
                 yield machine.report(JAVA_NO_HOME, name, path)
 

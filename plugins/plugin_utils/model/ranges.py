@@ -47,6 +47,9 @@ RANGES: dict[str, tuple[int, int | None, ProblemKind]] = {
         NUMBER_RANGE.variant(message="no number of seconds between two readings of the cluster, {least} to {most}"),
     ),
     "pki_renew_days": (1, None, NUMBER_RANGE.variant(message="certificates would expire before their renewal")),
+    "spark_cluster_cores": (1, 512, NUMBER_RANGE.variant(message="not a number of cores from {least} to {most}")),
+    "spark_cluster_decommission_timeout": (0, None, NUMBER_RANGE.variant(message="a duration cannot be negative")),
+    "spark_cluster_limit_nofile": (1024, None, FILES),
     "spark_job_limit_nofile": (1024, None, FILES),
     "zookeeper_limit_nofile": (1024, None, FILES),
 }

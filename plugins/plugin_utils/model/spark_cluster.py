@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,17 +10,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import HEAP, LEAST_DRIVER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
+from ansible_collections.millrace.kafka.plugins.plugin_utils.spark_cluster import FIXED
 
+MOST_EXECUTORS = 10_000
+"""Of a job; more than any site has."""
 MASTERS, WORKERS = "spark_masters", "spark_workers"
-SHARED = "spark_cluster_shared"
+SHARED, HOME = "spark_cluster_shared", "spark_cluster_home"
 LEAST_SECRET = 32
 """Characters; Spark derives the keys of AES from the secret."""
-FIXED = ("spark.master", "spark.driver.host", "spark.driver.bindAddress", "spark.driver.port", "spark.cores.max")
-"""Properties that the key `cluster` of a job sets."""
-
 SPARK_CLUSTER = ProblemKind(
     "SPARK_CLUSTER", "workers without a master: no job could use them", "add a host to the group spark_masters"
 )
@@ -63,6 +65,11 @@ SPARK_CLUSTER_SHARED = ProblemKind(
     "not below /var/lib/spark-job, the only directory in which jobs and workers may write",
     "mount the file system at /var/lib/spark-job/shared",
 )
+SPARK_CLUSTER_SAME = ProblemKind(
+    "SPARK_CLUSTER_SAME",
+    "differs from {other} on {host}: workers and hosts of jobs must have the same value",
+    "set it once, for all hosts",
+)
 
 
 def shared(model: Model) -> Iterator[Problem]:
@@ -71,6 +78,23 @@ def shared(model: Model) -> Iterator[Problem]:
         path = machine.inputs.text(SHARED)
         if path and (not below(path, "/var/lib/spark-job") or ".." in path.split("/") or path == "/var/lib/spark-job"):
             yield machine.report(SPARK_CLUSTER_SHARED, SHARED, path)
+
+
+def same(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each value that workers and hosts of jobs must agree on, but do not.
+
+    These are the shared directory, the first port of executors, and the release of the jobs.
+    """
+    workers = _hosts(model, WORKERS)
+    nodes = [node for node in model.spark_nodes if any(job.cluster for job in node.jobs)]
+    for name, key in ((SHARED, "shared"), ("spark_cluster_executor_port", "executor_port"), (HOME, "home")):
+        found = [(worker, worker.inputs.values.get(name)) for worker in workers]
+        found += [(node, node.inputs.mapping("spark_job_cluster").get(key)) for node in nodes]
+        known = [(machine, str(value)) for machine, value in found if value is not None]
+        for machine, value in known[1:]:
+            first, other = known[0]
+            if value != other:
+                yield machine.report(SPARK_CLUSTER_SAME, name, value, other=other or "no value", host=first.name)
 
 
 JOB_CLUSTER = ProblemKind("JOB_CLUSTER", "there is no Spark cluster", "add hosts to spark_masters and spark_workers")
@@ -86,6 +110,12 @@ JOB_CLUSTER_STATE = JOB_CLUSTER.variant(
 )
 JOB_CLUSTER_DATA = JOB_CLUSTER_STATE.variant(
     message="workers read and write these files, but do not share this directory"
+)
+JOB_CLUSTER_VALUE = JOB_CLUSTER.variant(message="not possible", advice="use {expected}")
+JOB_CLUSTER_CHECKPOINT = JOB_CLUSTER.variant(
+    message="job {job} on {host} has the same directory on the shared file system: each would corrupt the data of the "
+    "other",
+    advice="give each job its own directory",
 )
 JOB_CLUSTER_PARTITIONS = JOB_CLUSTER.variant(
     message="missing: the checkpoint would keep the number of cores at its first start",
@@ -104,8 +134,29 @@ def jobs(model: Model) -> Iterator[Problem]:
             elif job.uses.known and not job.uses.spark:
                 yield node.report(JOB_CLUSTER_LOOP, f"{job.variable}.cluster", program=job.kind)
             else:
+                yield from _values(node, job)
                 yield from _settings(node, job)
                 yield from _directories(node, job)
+
+
+def _values(node: SparkNode, job: Job) -> Iterator[Problem]:
+    """Yield a problem for each value of the key `cluster` with which no executor could run, or no port is open."""
+    cluster = job.cluster
+    cores, each, port = (whole(cluster.get(key)) for key in ("cores", "executor_cores", "port"))
+    expected: dict[str, str] = {}
+    if cores is not None and cores < 1:
+        expected["cores"] = "at least 1"
+    if each is not None and each < 1:
+        expected["executor_cores"] = "at least 1"
+    elif cores and cores > 0 and each and cores % each:
+        expected["cores"] = f"a multiple of executor_cores ({each}), such as {-(-cores // each) * each}"
+    if port is not None and not 1024 <= port < 65535:
+        expected["port"] = "a port from 1024 to 65534"
+    memory = cluster.get("executor_memory")
+    if memory is not None and (not HEAP.fullmatch(str(memory)) or (size(memory) or 0) < LEAST_DRIVER):
+        expected["executor_memory"] = "a whole number with one letter, at least 450m, such as 4g"
+    for key, text in expected.items():
+        yield node.report(JOB_CLUSTER_VALUE, f"{job.variable}.cluster.{key}", cluster[key], expected=text)
 
 
 def _settings(node: SparkNode, job: Job) -> Iterator[Problem]:
@@ -120,7 +171,10 @@ def _settings(node: SparkNode, job: Job) -> Iterator[Problem]:
 
 def _directories(node: SparkNode, job: Job) -> Iterator[Problem]:
     """Yield a problem for each directory of a job that executors use, but that is not on a shared file system."""
-    common = str(node.inputs.mapping("spark_job_cluster").get("shared") or "")
+    cluster = node.inputs.mapping("spark_job_cluster")
+    if not cluster:  # its value could not be computed, for example without the secret
+        return
+    common = str(cluster.get("shared") or "")
     keys = {"checkpoint": JOB_CLUSTER_STATE} if job.uses.state else {}
     keys |= {"input_directory": JOB_CLUSTER_DATA, "output_directory": JOB_CLUSTER_DATA}
     for key, kind in keys.items():
@@ -131,42 +185,59 @@ def _directories(node: SparkNode, job: Job) -> Iterator[Problem]:
 
 JOB_CLUSTER_CORES = ProblemKind(
     "JOB_CLUSTER_CORES",
-    "the workers have {free} cores, and {jobs} together request {wanted}: the last to start would wait forever",
-    "request fewer cores, or raise spark_cluster_cores of the workers",
-)
-JOB_CLUSTER_CORES_MEMORY = JOB_CLUSTER_CORES.variant(
-    message="the workers have room for {room} executors of {cores} cores and {memory}, which is fewer than the "
-    "{wanted} that this job requests",
-    advice="lower cores, executor_cores or executor_memory, or raise spark_cluster_memory of the workers",
+    "the workers have room for {room} of the {wanted} executors of {cores} and {memory} that this job requests{beside}",
+    "lower cores, executor_cores or executor_memory, or raise spark_cluster_cores or spark_cluster_memory of the "
+    "workers",
 )
 
 
 def capacity(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each job that could not get its cores, alone or because of all jobs together."""
-    workers = [
-        (whole(worker.inputs.get("spark_cluster_cores")) or 0, size(worker.inputs.get("spark_cluster_memory")) or 0)
+    """Yield a problem for each job whose executors do not fit on the workers, beside those of the jobs before it."""
+    free = [
+        [whole(worker.inputs.get("spark_cluster_cores")) or 0, size(worker.inputs.get("spark_cluster_memory")) or 0]
         for worker in _hosts(model, WORKERS)
     ]
+    placed: list[str] = []
     running = [(node, job) for node in model.spark_nodes for job in active(node) if job.cluster]
-    fitting: list[tuple[SparkNode, Job, int]] = []
-    for node, job in running if workers else ():
-        wanted, cores = whole(job.cluster.get("cores")), whole(job.cluster.get("executor_cores")) or 1
-        text = job.cluster.get("executor_memory") or "1g"
-        if not wanted or not (memory := size(text)):
-            continue  # of another type, which another rule reports
-        room = sum(min(have // cores, have_memory // memory) for have, have_memory in workers)
-        if room < -(-wanted // cores):
-            place, executors = f"{job.variable}.cluster", -(-wanted // cores)
+    for node, job in running if free else ():
+        total, cores = whole(job.cluster.get("cores")) or 0, whole(job.cluster.get("executor_cores")) or 1
+        text = str(job.cluster.get("executor_memory") or "1g")
+        if total < 1 or cores < 1 or not (memory := size(text)):
+            continue  # reported as JOB_CLUSTER
+        wanted = -(-total // cores)
+        room = sum(_placed(free, cores, memory) for _ in range(min(wanted, MOST_EXECUTORS)))
+        if room < min(wanted, MOST_EXECUTORS):
+            beside = f", beside {' and '.join(placed)}" if placed else ""
             yield node.report(
-                JOB_CLUSTER_CORES_MEMORY, place, wanted, room=room, cores=cores, memory=str(text), wanted=executors
-            )
-        else:
-            fitting.append((node, job, wanted))
-    free, total = sum(cores for cores, _ in workers), sum(wanted for _, _, wanted in fitting)
-    if workers and total > free:
-        names = [f"{job.name} on {node.name}" for node, job, _ in fitting]
-        hosts = tuple(dict.fromkeys(node.name for node, _, _ in fitting))
-        yield JOB_CLUSTER_CORES.problem(hosts, "spark_job_jobs", free=free, jobs=names, wanted=total)
+                JOB_CLUSTER_CORES, f"{job.variable}.cluster", total, room=str(room), wanted=str(wanted),
+                cores=count_of(cores, "core"), memory=text, beside=beside,
+            )  # fmt: skip
+        placed.append(f"job {job.name} on {node.name}")
+
+
+def _placed(free: list[list[int]], cores: int, memory: int) -> bool:
+    """Put an executor on the worker with the most free cores; tell whether there was room. `free` is changed."""
+    fitting = [worker for worker in free if worker[0] >= cores and worker[1] >= memory]
+    for worker in sorted(fitting, reverse=True)[:1]:
+        worker[0] -= cores
+        worker[1] -= memory
+    return bool(fitting)
+
+
+def shared_directories(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each directory on the shared file system that two jobs of different hosts write."""
+    writers: dict[str, tuple[SparkNode, Job]] = {}
+    for node in model.spark_nodes:
+        common = str(node.inputs.mapping("spark_job_cluster").get("shared") or "")
+        for job in active(node):
+            for key in ("checkpoint", "output_directory"):
+                path = job.config.get(key)
+                if not isinstance(path, str) or not common or not below(path, common):
+                    continue
+                first, other = writers.setdefault(os.path.normpath(path), (node, job))
+                if first.name != node.name:
+                    place = f"{job.variable}.config.{key}"
+                    yield node.report(JOB_CLUSTER_CHECKPOINT, place, path, job=other.name, host=first.name)
 
 
 JOB_SPARK_SECRET = ProblemKind(
@@ -174,7 +245,10 @@ JOB_SPARK_SECRET = ProblemKind(
     "a secret: PySpark passes each property as an argument of the JVM, which all users of the host can read",
     "remove it; use spark-defaults.conf in a directory of SPARK_CONF_DIR, set by Environment in unit_overrides",
 )
-JOB_SPARK_SECRET_CLUSTER = JOB_SPARK_SECRET.variant(advice="remove it; vault.spark_cluster_secret sets it")
+JOB_SPARK_SECRET_OWN = JOB_SPARK_SECRET.variant(advice="remove it; vault.spark_cluster_secret sets it")
+JOB_SPARK_SECRET_CLUSTER = JOB_SPARK_SECRET.variant(
+    advice="remove it; a job with the key cluster can have no secret besides that of the cluster"
+)
 
 
 def spark_secrets(model: Model) -> Iterator[Problem]:
@@ -186,7 +260,8 @@ def spark_secrets(model: Model) -> Iterator[Problem]:
                 place = f"{job.variable}.config.spark[{name}]"
                 if isinstance(value, str) and is_secret(place, value):
                     own = str(name).startswith("spark.authenticate")
-                    yield node.report(JOB_SPARK_SECRET_CLUSTER if own else JOB_SPARK_SECRET, place)
+                    kind = JOB_SPARK_SECRET_CLUSTER if job.cluster else JOB_SPARK_SECRET
+                    yield node.report(JOB_SPARK_SECRET_OWN if own else kind, place)
 
 
 def _hosts(model: Model, *names: str) -> list[Machine]:

@@ -48,6 +48,13 @@ MISTAKES: tuple[Mistake, ...] = (
         inventory=INVENTORY,
     ),
     Mistake(
+        "SPARK_CLUSTER_SAME",
+        "group spark_consumer/spark_cluster_executor_port",
+        "set it once",
+        variables={"spark_consumer": {"spark_cluster_executor_port": 7500}},
+        inventory=INVENTORY,
+    ),
+    Mistake(
         "JOB_CLUSTER",
         "group spark_consumer/spark_job_jobs[count_words].cluster",
         "add hosts to spark_masters and spark_workers",
@@ -63,7 +70,7 @@ MISTAKES: tuple[Mistake, ...] = (
             }
         },
     ),
-    wrong("JOB_CLUSTER_CORES", ".cluster", "raise spark_cluster_memory", cluster={"cores": 8, "port": 7200}),
+    wrong("JOB_CLUSTER_CORES", ".cluster", "or raise spark_cluster_cores", cluster={"cores": 8, "port": 7200}),
     wrong(
         "JOB_SPARK_SECRET",
         ".config.spark[spark.hadoop.fs.s3a.secret.key]",
