@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -17,7 +17,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free_connections
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.keystore_permissions import LOCATIONS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import hidden, services_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import (
+    HOMES,
+    PRIVATE,
+    hidden,
+    more_writable,
+    services_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
@@ -35,6 +41,7 @@ MESSAGE = "max.message.bytes"
 # The directory to which the unit lets its job write (roles/spark_job); the rest is read-only or a private /tmp.
 WRITABLE = "/var/lib/spark-job"
 WRITTEN = ("checkpoint", "output_directory")
+LOCAL_DIR = "spark.local.dir"
 
 
 def active(node: SparkNode) -> list[Job]:
@@ -63,6 +70,10 @@ JOB_DIRECTORY_UNREADABLE = JOB_DIRECTORY.variant(
 JOB_DIRECTORY_PARENT = JOB_DIRECTORY.variant(
     message="contains .., which leads elsewhere if a folder before it is a link", advice="write {plain}"
 )
+JOB_DIRECTORY_RELATIVE = JOB_DIRECTORY.variant(
+    message="not an absolute path: the job runs in /, where it may not write (Spark replaces no ~)",
+    advice="write an absolute path, such as /var/lib/spark-job/{job}/tmp",
+)
 JOB_CHECKPOINT_NESTED = ProblemKind(
     "JOB_CHECKPOINT_NESTED",
     "the same directory as {other} of job {job}, or one is inside the other",
@@ -79,7 +90,7 @@ def directories(model: Model) -> Iterator[Problem]:
         checkpoints: list[tuple[Job, str]] = []
         for job in node.jobs:
             services = services_of(node, "spark_job_unit_overrides", f"{job.variable}.unit_overrides")
-            writable = [WRITABLE, *_more_writable(services)]
+            writable = [WRITABLE, *more_writable(services)]
             for key in WRITTEN:
                 path = job.config.get(key)
                 if not isinstance(path, str) or not path.startswith("/"):
@@ -93,6 +104,7 @@ def directories(model: Model) -> Iterator[Problem]:
                 elif key == "checkpoint":
                     checkpoints.append((job, path))
             yield from _unreadable(node, job, services)
+            yield from _temporary(node, job, writable)
         for (job, path), (other_job, other_path) in combinations(checkpoints, 2):
             nested = below(path, other_path) or below(other_path, path)
             if nested and path != other_path and job.name != other_job.name:
@@ -114,14 +126,19 @@ def _unreadable(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) ->
             yield node.report(JOB_DIRECTORY_UNREADABLE, f"{job.variable}.config.{key}", path, folder=folder)
 
 
-def _more_writable(services: list[Mapping[Any, Any]]) -> list[str]:
-    """Return the paths that drop-ins make writable by ReadWritePaths and BindPaths; `services` are their [Service]."""
-    texts: list[Any] = []
-    for service in services:
-        for value in (service.get("ReadWritePaths"), service.get("BindPaths")):
-            texts += value if isinstance(value, (list, tuple)) else [value] if value else []
-    paths = [path.lstrip("+-").rpartition(":")[2] for text in texts for path in str(text).split()]
-    return [path for path in paths if path.startswith("/")]
+def _temporary(node: SparkNode, job: Job, writable: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for each directory in spark.local.dir that is not absolute, or to which the job may not write.
+
+    `writable` are the directories to which the job's unit lets it write, besides the unit's own /tmp.
+    """
+    spark = job.config.get("spark")
+    value = spark.get(LOCAL_DIR) if isinstance(spark, Mapping) else None
+    for path in [part.strip() for part in value.split(",")] if isinstance(value, str) else ():
+        place = f"{job.variable}.config.spark[{LOCAL_DIR}]"
+        if not path.startswith("/"):
+            yield node.report(JOB_DIRECTORY_RELATIVE, place, path, job=job.name)
+        elif below(path, *HOMES) or not below(path, *writable, *PRIVATE):
+            yield node.report(JOB_DIRECTORY, place, path, writable=" and ".join(writable))
 
 
 JOB_OUTPUT_SHARED = ProblemKind(
@@ -291,7 +308,7 @@ def local_files(model: Model) -> Iterator[Problem]:
                     for path in data
                     if isinstance(path, str) and path and any(below(folder, path) for folder in temporary if folder)
                 )
-                if name == "spark.local.dir" and (path := next(around, None)):
+                if name == LOCAL_DIR and (path := next(around, None)):
                     yield node.report(JOB_CHECKPOINT_DATA, place, value, path=path)
 
 

@@ -15,6 +15,14 @@ HOMES, PRIVATE = ("/home", "/root", "/run/user"), ("/tmp", "/var/tmp")
 UNSEEN = (*HOMES, *PRIVATE)
 OFF = ("no", "false", "off", "0")
 OPENED = ("BindPaths", "BindReadOnlyPaths")
+WRITABLE = ("ReadWritePaths", "BindPaths", "TemporaryFileSystem")
+# Settings with names of folders that systemd makes for a service, and where it makes them.
+MADE = {
+    "StateDirectory": "/var/lib",
+    "CacheDirectory": "/var/cache",
+    "LogsDirectory": "/var/log",
+    "RuntimeDirectory": "/run",
+}
 
 
 def hidden(path: str, services: Sequence[Mapping[Any, Any]]) -> str | None:
@@ -43,6 +51,23 @@ def mounted(given: Any) -> Iterator[str]:
             place = parts[1] if len(parts) > 1 and parts[1].startswith("/") else parts[0]
             if place.startswith("/"):
                 yield place
+
+
+def more_writable(services: Sequence[Mapping[Any, Any]]) -> list[str]:
+    """Return the paths that drop-ins make writable; `services` are their [Service] sections."""
+    paths = [path for section in services for key in WRITABLE for path in mounted(section.get(key))]
+    for section in services:
+        for key, parent in MADE.items():
+            names = section.get(key)
+            for text in names if isinstance(names, (list, tuple)) else [names] if names else []:
+                paths += [f"{parent}/{name.partition(':')[0]}" for name in str(text).split()]
+    return paths
+
+
+def is_strict(services: Sequence[Mapping[Any, Any]]) -> bool:
+    """Tell whether a service may write only where its unit allows writes, as the roles set it (ProtectSystem)."""
+    values = [str(section["ProtectSystem"]) for section in services if section.get("ProtectSystem") is not None]
+    return not values or values[-1] == "strict"
 
 
 def services_of(machine: Machine, *names: str) -> list[Mapping[Any, Any]]:

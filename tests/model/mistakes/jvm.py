@@ -52,6 +52,13 @@ MISTAKES: tuple[Mistake, ...] = (
         inventory="stretch3",
     ),
     Mistake(
+        "JVM_PATH",
+        OPTIONS,
+        "use a folder below /var/lib/kafka",
+        variables=kafka(kafka_java_options=["-Djava.io.tmpdir=/opt/kafka/tmp"]),
+        inventory="stretch3",
+    ),
+    Mistake(
         "OPTION_UNKNOWN",
         f"{BROKERS}/kafka_gc_options",
         "the flag of an older Java release",

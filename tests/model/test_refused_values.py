@@ -1,0 +1,67 @@
+"""Values that products refuse, or take for something else, when the service starts: reported at their place, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.batches import Batches, batched, judge
+from model.mistakes.base import JOB
+from model.mistakes.jobs import job
+from model.test_fitting_values import java, unit
+from model.test_meant import SPARK, reported
+
+JAVA, JVM_PATH = "group kafka/kafka_java_options", "JVM_PATH group kafka/kafka_java_options"
+LOCAL_DIR = f"JOB_DIRECTORY {SPARK}[spark.local.dir]"
+
+
+def spark(**settings: Any) -> dict[str, Any]:
+    """Return settings of Spark of the lab's job, with _ for each dot."""
+    return job(spark={name.replace("_", "."): value for name, value in settings.items()})
+
+
+def with_unit(spark_settings: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    """Return settings of Spark of the lab's job, and settings of its unit."""
+    entry = {**JOB, "config": {**JOB["config"], "spark": spark_settings}, "unit_overrides": {"Service": settings}}
+    return {"spark_consumer": {"spark_job_jobs": [entry]}}
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        # Folders and files that a JVM writes.
+        (java("-Djava.io.tmpdir=tmp"), [JVM_PATH]),
+        (java("-Djava.io.tmpdir="), [JVM_PATH]),
+        (java("-Djava.io.tmpdir=~/tmp"), [JVM_PATH]),
+        (java("-Djava.io.tmpdir=/opt/kafka/tmp"), [JVM_PATH]),
+        (java("-Djava.io.tmpdir=/var/tmp"), []),
+        (java("-Djava.io.tmpdir=/var/lib/kafka/tmp"), []),
+        ({"kafka": {**java("-Djava.io.tmpdir=/srv/tmp")["kafka"], **unit(ReadWritePaths=["/srv"])["kafka"]}}, []),
+        ({"kafka": {**java("-Djava.io.tmpdir=/var/cache/k")["kafka"], **unit(CacheDirectory="k")["kafka"]}}, []),
+        (java("-XX:ErrorFile=hs_err.log"), [JVM_PATH]),
+        (java("-XX:ErrorFile=/var/log/kafka/hs_err%p.log"), []),
+        (java("-XX:HeapDumpPath=/opt/dumps"), [JVM_PATH]),
+        (java("-Xlog:safepoint:file=safepoint.log"), [JVM_PATH]),
+        (java("-Xlog:safepoint:stdout"), []),
+        (java("-Xlog:safepoint:file=/dev/stderr"), []),
+        ({"zookeeper": {"zookeeper_java_options": ["-Djava.io.tmpdir=/opt/tmp"]}},
+         ["JVM_PATH group zookeeper/zookeeper_java_options"]),
+        ({"zookeeper": {"zookeeper_java_options": ["-XX:ErrorFile=/var/log/zookeeper/hs_err.log"]}}, []),
+        (unit(Environment="JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=tmp"),
+         ["JVM_PATH group kafka/kafka_unit_overrides[Service][Environment]"]),
+        # Those of a job.
+        (spark(spark_driver_extraJavaOptions="-Djava.io.tmpdir=tmp"),
+         [f"JVM_PATH {SPARK}[spark.driver.extraJavaOptions]"]),
+        (spark(spark_local_dir="~/tmp"), [LOCAL_DIR]),
+        (spark(spark_local_dir="tmp"), [LOCAL_DIR]),
+        (spark(spark_local_dir="/tmp,/data/spark"), [LOCAL_DIR]),
+        (spark(spark_local_dir="/home/spark"), [LOCAL_DIR]),
+        (spark(spark_local_dir="/var/lib/spark-job/tmp"), []),
+        (with_unit({"spark.local.dir": "/data/spark"}, ReadWritePaths="/data/spark"), []),
+    ]),
+)  # fmt: skip
+def test_folders_that_a_service_writes(batches: Batches, tmp_path: Path) -> None:
+    """They are absolute, and the unit's sandbox lets the service write there."""
+    judge(batches, reported, tmp_path)
