@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from model.batches import Batches, batched, judge
-from model.mistakes.base import JOB
+from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
+from model.said import check
 from model.test_fitting_values import java, unit
 from model.test_meant import SPARK, reported
 
@@ -64,4 +66,43 @@ def with_unit(spark_settings: dict[str, Any], **settings: Any) -> dict[str, Any]
 )  # fmt: skip
 def test_folders_that_a_service_writes(batches: Batches, tmp_path: Path) -> None:
     """They are absolute, and the unit's sandbox lets the service write there."""
+    judge(batches, reported, tmp_path)
+
+
+ON_ERROR, OPTION = "-XX:OnOutOfMemoryError", "spark.driver.extraJavaOptions"
+FORM = f"OPTION_FORM {JAVA}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "place", "option", "first", "quoted"),
+    [
+        (java(f"{ON_ERROR}=kill -9 %p", "-Dsite=x"), JAVA, f"{ON_ERROR}=kill -9 %p", f"{ON_ERROR}=kill",
+         f"{ON_ERROR}='kill -9 %p'"),
+        (java("-Dsite.title=My site -Dsite=x"), JAVA, "-Dsite.title=My site", "-Dsite.title=My",
+         "-Dsite.title='My site'"),
+        (job(spark={OPTION: f"{ON_ERROR}=kill -9 %p -Dsite=x"}), f"{SPARK}[{OPTION}]", f"{ON_ERROR}=kill -9 %p",
+         f"{ON_ERROR}=kill", f"{ON_ERROR}='kill -9 %p'"),
+    ],
+)  # fmt: skip
+def test_a_value_with_blanks(
+    variables: dict[str, Any], place: str, option: str, first: str, quoted: str, tmp_path: Path
+) -> None:
+    """The whole value is named, with the form in which Java gets it."""
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))
+    assert lines == [
+        f"OPTION_FORM {place} = {option}: the value contains a blank, which ends the option: Java reads only {first}, "
+        f"and would not start; put the value in quotation marks: {quoted}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        (java(f"{ON_ERROR}='kill -9 %p'"), []),
+        (java("-XX:OnError='gcore %p; dmesg'", "-Dsite.title='My site'"), []),
+        (spark(spark_driver_extraJavaOptions=f"{ON_ERROR}='kill -9 %p'"), []),
+        (java("my.title=a", "-Dsite=x"), [FORM]),
+    ]),
+)  # fmt: skip
+def test_a_value_in_quotation_marks(batches: Batches, tmp_path: Path) -> None:
     judge(batches, reported, tmp_path)

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
@@ -44,6 +43,9 @@ NUMBER = re.compile(r"\d+[kKmMgGtT]?|0x[0-9a-fA-F]+|-?\d+(\.\d+)?")
 NUMERIC = re.compile(
     r"jute\.maxbuffer|zookeeper\.(snapCount|preAllocSize|globalOutstandingLimit|maxCnxns|commitLogCount)"
 )
+# Options with a value of any text, and those whose value is a command with options of its own.
+WITH_VALUE = re.compile(r"-D[^=]+=.+|-XX:\w+=.+|-(javaagent|agentlib|agentpath):.+|-Xlog:.+", re.DOTALL)
+COMMANDS = ("-XX:OnError=", "-XX:OnOutOfMemoryError=")
 # Other options of the launcher and the JVM, as `java --help` and `java -X` list them.
 OTHERS = re.compile(
     r"-D.+|--?(ea|da|esa|dsa|enableassertions|disableassertions|server|client|verbose|javaagent|agentlib|agentpath"
@@ -171,11 +173,36 @@ def flags(model: Model) -> Iterator[Problem]:
         for variable, words in by_variable.items():
             possible = releases(machine, variable)
             lenient = "-XX:+IgnoreUnrecognizedVMOptions" in words
-            for before, option in () if lenient or not possible else pairwise(["", *words]):
+            for before, option, rest in () if lenient or not possible else _with_rests(words):
                 if CLASS_PATH.fullmatch(before) and "=" not in before:
                     continue  # the value of an option that is reported as OPTION_CLASS_PATH
+                if rest:
+                    name, _, value = option.partition("=")
+                    whole, quoted = " ".join([option, *rest]), f"{name}='{' '.join([value, *rest])}'"
+                    yield machine.report(OPTION_FORM_BLANK, variable, whole, option=option, quoted=quoted)
+                    continue
                 for kind, details in findings(option, tuple(possible), frozenset(unlocked)):
                     yield machine.report(kind, variable, option, **details)
+
+
+def _with_rests(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield (option before it, option, the words after it that belong to its value) for each option in `words`.
+
+    Words belong to a value if they are no options, as -9 in "-XX:OnError=kill -9 %p" without quotation marks.
+    """
+    before, left = "", list(words)
+    while left:
+        option, rest = left.pop(0), list[str]()
+        while left and WITH_VALUE.fullmatch(option) and _is_rest(option, left[0]):
+            rest.append(left.pop(0))
+        yield before, option, rest
+        before = option
+
+
+def _is_rest(option: str, word: str) -> bool:
+    """Tell whether a word after an option cannot be an option itself."""
+    is_command = option.startswith(COMMANDS)
+    return not (FLAG.fullmatch(word) or OTHERS.fullmatch(word)) if is_command else not word.startswith(("-", "@"))
 
 
 OPTION_GONE = ProblemKind(
@@ -209,6 +236,10 @@ OPTION_FORM_STACK = OPTION_FORM.variant(
 OPTION_FORM_DASH = OPTION_FORM.variant(
     message="Java reads a text without a dash as the name of the program",
     advice="begin the text with -, or put it into the entry of the option that it belongs to",
+)
+OPTION_FORM_BLANK = OPTION_FORM.variant(
+    message="the value contains a blank, which ends the option: Java reads only {option}, and would not start",
+    advice="put the value in quotation marks: {quoted}",
 )
 OPTION_FORM_QUOTES = OPTION_FORM.variant(
     message="a quotation mark is not closed: systemd ignores the command, and the service does not start",
