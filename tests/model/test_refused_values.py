@@ -106,3 +106,27 @@ def test_a_value_with_blanks(
 )  # fmt: skip
 def test_a_value_in_quotation_marks(batches: Batches, tmp_path: Path) -> None:
     judge(batches, reported, tmp_path)
+
+
+def gc_logs(log_dir: str, path: str) -> dict[str, Any]:
+    """Return a log directory of brokers, and the directory of their GC logs."""
+    return {"kafka": {"kafka_log_dirs": [log_dir], "kafka_gc_log_dir": path}}
+
+
+LOG_DIR, GC_LOG_DIR = "LOG_DIRS_PATH group kafka/kafka_log_dirs", "GC_LOG_DIR group kafka/kafka_gc_log_dir"
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        (gc_logs("data", "gc"), [LOG_DIR, GC_LOG_DIR]),
+        (gc_logs("/", "/var/log"), [LOG_DIR, GC_LOG_DIR]),
+        (gc_logs("/", "/var/log/kafka"), [LOG_DIR]),
+        (gc_logs("/data/kafka1", "/data/kafka1/gc"), [GC_LOG_DIR]),
+        ({"zookeeper": {"zookeeper_data_dir": "/", "zookeeper_gc_log_dir": "gc"}},
+         ["GC_LOG_DIR group zookeeper/zookeeper_gc_log_dir", "PATH_ROOT group zookeeper/zookeeper_data_dir"]),
+    ]),
+)  # fmt: skip
+def test_two_directories_are_two_mistakes(batches: Batches, tmp_path: Path) -> None:
+    """A wrong log directory hides no mistake of the directory of GC logs."""
+    judge(batches, reported, tmp_path)

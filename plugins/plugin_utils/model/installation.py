@@ -158,6 +158,7 @@ def gc_logs(model: Model) -> Iterator[Problem]:
             path = PurePosixPath(declared)
             data = [*broker_dirs(model, machine.name), *(str(item) for item in _server_dirs(model, machine.name))]
             data += [str(item) for _, item in model.items(machine, "mounts")]
+            data = [item for item in data if item.strip("/")]  # the root is reported as LOG_DIRS_PATH or PATH_ROOT
             if declared and (not path.is_absolute() or len(path.parts) < 3 or declared.rstrip("/") in SYSTEM):
                 yield machine.report(GC_LOG_DIR, name, declared, function=function.name)
             elif any(PurePosixPath(item) in (path, *path.parents) for item in data):

@@ -34,7 +34,6 @@ COMPARED = {
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
     "CERTIFICATE_NAMES": ("kafka_listeners",),
-    "GC_LOG_DIR": ("kafka_log_dirs", "zookeeper_data_dir", "zookeeper_data_log_dir"),
     "ZOOKEEPER_EVEN": ("layout",),
     "ZOOKEEPER_DATACENTER_MAJORITY": ("layout", "datacenter"),
     "MIN_ISR_TOO_LOW": ("layout", "datacenter"),
