@@ -12,7 +12,7 @@ from model.batches import Batches, batched, judge
 from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
 from model.said import check
-from model.test_fitting_values import java, unit
+from model.test_fitting_values import OF_ONE, java, unit
 from model.test_meant import SPARK, reported
 
 JAVA, JVM_PATH = "group kafka/kafka_java_options", "JVM_PATH group kafka/kafka_java_options"
@@ -129,4 +129,22 @@ LOG_DIR, GC_LOG_DIR = "LOG_DIRS_PATH group kafka/kafka_log_dirs", "GC_LOG_DIR gr
 )  # fmt: skip
 def test_two_directories_are_two_mistakes(batches: Batches, tmp_path: Path) -> None:
     """A wrong log directory hides no mistake of the directory of GC logs."""
+    judge(batches, reported, tmp_path)
+
+
+SPECIFIER = "warn UNIT_SPECIFIER group kafka/kafka_unit_overrides[Service][Environment]"
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        (unit(Environment="JAVA_TOOL_OPTIONS=-XX:ErrorFile=/var/log/kafka/hs_err%p.log"), [SPECIFIER]),
+        (unit(Environment=["A=1", "PATTERN=%d %n"]), [SPECIFIER]),
+        (unit(Environment="SITE_URL=http://example.org/%C3%A4"), [SPECIFIER]),
+        (unit(Environment=["A=50%", "B=%20", "C=%%p", "D=%%%%h"]), []),
+        (with_unit({}, Environment="SITE_JOB=%i"), [f"warn UNIT_SPECIFIER {OF_ONE}[Environment]"]),
+    ]),
+)  # fmt: skip
+def test_specifiers(batches: Batches, tmp_path: Path) -> None:
+    """A % that systemd replaces is named, with the form that it keeps."""
     judge(batches, reported, tmp_path)

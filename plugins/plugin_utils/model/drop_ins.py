@@ -150,6 +150,14 @@ UNIT_ENVIRONMENT = ProblemKind(
 )
 UNIT_ENVIRONMENT_JAVA = UNIT_ENVIRONMENT.variant(message="has no effect: the role sets the path of java in the unit")
 UNIT_ENVIRONMENT_CLASS_PATH = UNIT_ENVIRONMENT.variant(message="the unit sets its own class path, which overrides it")
+UNIT_SPECIFIER = ProblemKind(
+    "UNIT_SPECIFIER",
+    "systemd replaces {specifiers} in this value (systemd.unit(5), specifiers)",
+    "write {escaped} if the service is to read {specifiers}, or keep it",
+    warning=True,
+)
+# What systemd replaces in a unit (systemd.unit(5)); it writes % for %%, and keeps a % before another character.
+SPECIFIERS = re.compile(r"%(%|[abdf-jl-qs-wyA-EG-JLMNPS-WY])")
 Finding = tuple[ProblemKind, dict[str, Any]]
 """(kind of problem, message details)."""
 
@@ -368,7 +376,8 @@ def _data_inside(model: Model, machine: Machine, texts: Sequence[str]) -> str | 
 def _environment(function: Function, texts: Sequence[str]) -> Iterator[Finding]:
     """Yield (kind of problem, message details) for each environment variable that has no effect on the unit.
 
-    The details name the role input that has the intended effect. `texts` are the values of Environment (NAME=value).
+    Also yield a warning for each text in which systemd replaces a % and the character after it. The details name the
+    role input that has the intended effect. `texts` are the values of Environment (NAME=value).
     """
     for text in texts:
         if SCRIPTS.fullmatch(text.strip().strip("\"'")):
@@ -380,3 +389,6 @@ def _environment(function: Function, texts: Sequence[str]) -> Iterator[Finding]:
             elif name == "CLASSPATH" and function.jvm:
                 kind, variable = UNIT_ENVIRONMENT_CLASS_PATH, f"{function.prefix}_class_path"
             yield kind, {"name": name, "input": variable}
+        if replaced := list(dict.fromkeys(match[0] for match in SPECIFIERS.finditer(text) if match[0] != "%%")):
+            name = text.strip("\"' ").partition("=")[0]
+            yield UNIT_SPECIFIER, {"name": name, "specifiers": replaced, "escaped": [f"%{item}" for item in replaced]}

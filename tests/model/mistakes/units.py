@@ -62,6 +62,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_unit_overrides={"Service": {"CpuQuota": "400%"}}),
     ),
     Mistake(
+        "UNIT_SPECIFIER",
+        f"{SERVERS}/zookeeper_unit_overrides[Service][Environment]",
+        "write %%p",
+        variables=zookeeper(zookeeper_unit_overrides={"Service": {"Environment": "SITE_TITLE=20%p"}}),
+    ),
+    Mistake(
         "UNIT_ENVIRONMENT",
         f"{BROKERS}/kafka_unit_overrides[Service][Environment]",
         "use kafka_heap",
