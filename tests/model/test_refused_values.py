@@ -13,7 +13,7 @@ from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
 from model.said import check
 from model.test_fitting_values import OF_ONE, java, unit
-from model.test_meant import SPARK, reported
+from model.test_meant import SPARK, reported, said
 
 JAVA, JVM_PATH = "group kafka/kafka_java_options", "JVM_PATH group kafka/kafka_java_options"
 LOCAL_DIR = f"JOB_DIRECTORY {SPARK}[spark.local.dir]"
@@ -148,3 +148,17 @@ SPECIFIER = "warn UNIT_SPECIFIER group kafka/kafka_unit_overrides[Service][Envir
 def test_specifiers(batches: Batches, tmp_path: Path) -> None:
     """A % that systemd replaces is named, with the form that it keeps."""
     judge(batches, reported, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dc1*kafka2", "dc1-kafka2.", "k" * 64])
+def test_a_name_that_no_host_can_have(name: str, tmp_path: Path) -> None:
+    """It is reported of the host, and not of each variable that contains it."""
+    hosts = {"dc1-kafka2:": f"{name}:"}
+    problems, lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts)))
+    assert [(problem.code, problem.hosts) for problem in problems] == [("HOST_NAME", (name,))], lines
+
+
+def test_a_name_of_the_sites_own_in_base_hosts(tmp_path: Path) -> None:
+    """A name that is no host of the inventory is reported of the variable."""
+    hosts = [{"address": "192.0.2.7", "names": ["mirror*"]}]
+    assert said(tmp_path, {"all": {"base_hosts": hosts}}) == ["HOSTS_LINE group all/base_hosts[192.0.2.7].names"]

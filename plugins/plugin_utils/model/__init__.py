@@ -80,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     identity.functions,
     identity.ids,
     identity.host_case,
+    identity.host_names,
     identity.group_names,
     identity.local_names,
     identity.organization,

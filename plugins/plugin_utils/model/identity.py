@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, project_variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, is_local_name
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, is_host_name, is_local_name
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count
 
 OTHER_GROUPS = ("admin",)
@@ -290,6 +290,20 @@ def host_case(model: Model) -> Iterator[Problem]:
     same = holders((name.lower(), name) for name in model.hosts)
     for hosts in same.values():
         yield HOST_CASE.problem(hosts, "")
+
+
+HOST_NAME = ProblemKind(
+    "HOST_NAME",
+    "not a valid name of a host: roles write it into /etc/hosts and into certificates",
+    "rename the host in the inventory (letters, digits, - and dots, for example dc1-kafka1)",
+)
+
+
+def host_names(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each host of the inventory whose name cannot be the name of a host."""
+    for name in model.all_groups["all"]:
+        if not is_host_name(name):
+            yield HOST_NAME.problem((name,), "")
 
 
 HOST_LOCAL = ProblemKind(

@@ -12,7 +12,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, is_local_name, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import (
+    is_address,
+    is_host_name,
+    is_local_name,
+    whole,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 # Settings of Linux that are usual on hosts of Kafka, with minimum and maximum (None: no maximum), from sysctl/vm.rst
@@ -78,8 +83,6 @@ EPHEMERAL = range(32768, 61000)  # the kernel's default of net.ipv4.ip_local_por
 OPEN_FILES, ALL_FILES = "fs.nr_open", "fs.file-max"
 THREE = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_mem")
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
-LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
-NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
 
 SYSCTL_VALUE = ProblemKind("SYSCTL_VALUE", "not a whole number from {least} to {most}", "set a number in this range")
 SYSCTL_VALUE_LEAST = SYSCTL_VALUE.variant(message="not a whole number of at least {least}", advice="set such a number")
@@ -321,8 +324,9 @@ def _line(
 
 def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[Problem]:
     place, host = f"base_hosts[{address}].names", model.machines.get(name)
-    if not NAME.fullmatch(name) or len(name) > 253:
-        yield machine.report(HOSTS_LINE, place, name)
+    if not is_host_name(name.removesuffix(".")):
+        if not {name, name.rpartition(".")[0]} & {*model.all_groups["all"]}:  # else reported as HOST_NAME
+            yield machine.report(HOSTS_LINE, place, name)
     elif is_local_name(name) and is_address(address) and not ip_address(str(address)).is_loopback and not host:
         yield machine.report(HOSTS_LINE_LOCAL, place, name)
     elif host and is_address(address) and host.addresses and str(address) not in map(str, host.addresses):

@@ -34,6 +34,15 @@ LOCAL_NAME = re.compile(
 )
 
 
+LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
+HOST_NAME = re.compile(rf"{LABEL}(\.{LABEL})*")
+
+
+def is_host_name(name: str) -> bool:
+    """Tell whether a text can be the name of a host in /etc/hosts."""
+    return HOST_NAME.fullmatch(name) is not None and len(name) <= 253
+
+
 def is_local_name(name: str) -> bool:
     """Tell whether every host already has this name, as localhost, so that no other host can have it."""
     return LOCAL_NAME.fullmatch(name) is not None

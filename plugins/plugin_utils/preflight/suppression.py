@@ -115,6 +115,8 @@ def _explains(other: Problem, problem: Problem) -> bool:
         return bool(PLACES.fullmatch(problem.code)) or (
             pair[0] == pair[1] and together and not problem.details.get("groups")
         )
+    if pair == ("CERTIFICATE_NAME", "HOST_NAME"):
+        return problem.value in other.hosts
     if pair == ("NOT_COMPUTED", "USER_CREDENTIAL"):
         user = problem.details.get("user_without_password")
         return bool(user) and other.variable.startswith(f"kafka_users[{user}]")

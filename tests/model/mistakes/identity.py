@@ -34,6 +34,12 @@ MISTAKES: tuple[Mistake, ...] = (
         hosts={"        dc1-kafka2:": "        rack_b:", "dc1-kafka2: {}": "rack_b: {}"},
     ),
     Mistake(
+        "HOST_NAME",
+        "dc1*kafka2",
+        "rename the host in the inventory",
+        hosts={"        dc1-kafka2:": "        dc1*kafka2:", "dc1-kafka2: {}": "dc1*kafka2: {}"},
+    ),
+    Mistake(
         "HOST_LOCAL",
         "localhost",
         "another name in the inventory",
