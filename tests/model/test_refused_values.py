@@ -13,7 +13,7 @@ from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
 from model.said import check
 from model.test_fitting_values import OF_ONE, java, unit
-from model.test_meant import SPARK, reported, said
+from model.test_meant import PLACE, SPARK, config, reported, said, topics
 
 JAVA, JVM_PATH = "group kafka/kafka_java_options", "JVM_PATH group kafka/kafka_java_options"
 LOCAL_DIR = f"JOB_DIRECTORY {SPARK}[spark.local.dir]"
@@ -162,3 +162,23 @@ def test_a_name_of_the_sites_own_in_base_hosts(tmp_path: Path) -> None:
     """A name that is no host of the inventory is reported of the variable."""
     hosts = [{"address": "192.0.2.7", "names": ["mirror*"]}]
     assert said(tmp_path, {"all": {"base_hosts": hosts}}) == ["HOSTS_LINE group all/base_hosts[192.0.2.7].names"]
+
+
+BATCH, OWN_TOPIC = "kafka_config[message.max.bytes]", f"{PLACE}.config[max.message.bytes]"
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        (topics({"max.message.bytes": 2_000_000_000}), [f"TOPIC_MESSAGE {OWN_TOPIC}"]),
+        (topics({"max.message.bytes": 200_000_000_000}), [f"TOPIC_PROPERTY_VALUE {OWN_TOPIC}"]),
+        (config(message_max_bytes=2_000_000_000), [f"LIMIT_MEANT group kafka/{BATCH}"]),
+        (config(message_max_bytes=200_000_000_000), [f"KAFKA_PROPERTY_VALUE group kafka/{BATCH}"]),
+        (config(message_max_bytes=200_000_000), [f"LIMIT_MEANT group kafka/{BATCH}"]),
+        (config(message_max_bytes=200_000_000, socket_request_max_bytes=100_000_000),
+         ["LIMIT_MEANT group kafka/kafka_config[socket.request.max.bytes]"]),
+    ]),
+)  # fmt: skip
+def test_the_largest_batch(batches: Batches, tmp_path: Path) -> None:
+    """A size that exceeds several limits is one mistake."""
+    judge(batches, reported, tmp_path)

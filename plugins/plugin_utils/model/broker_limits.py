@@ -34,6 +34,7 @@ LEAST_REAUTH = 60_000
 # session.timeout.ms of consumers (KIP-735; librdkafka has the same), and whether a property is an upper bound of it.
 SESSION = 45_000
 SESSIONS = {"group.min.session.timeout.ms": False, "group.max.session.timeout.ms": True}
+MOST_INT = 2**31 - 1  # of Java's int
 AUTO_CREATE, PER_ADDRESS = "auto.create.topics.enable", "max.connections.per.ip"
 OF_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 # Properties that the role sets for each listener, which overrides the value for all, and the setting to use instead.
@@ -105,6 +106,10 @@ LIMIT_MEANT_REQUEST = LIMIT_MEANT.variant(
 LIMIT_MEANT_SEGMENT = LIMIT_MEANT_REQUEST.variant(
     message="{other} is {limit}: the largest batch would not fit into a segment, and brokers would reject it",
     advice=f"lower {MESSAGE}, or raise {SEGMENT}",
+)
+LIMIT_MEANT_BOTH = LIMIT_MEANT_REQUEST.variant(
+    message="{limits}: the largest batch would fit neither into a segment nor into a request",
+    advice=f"lower {MESSAGE}, or raise {SEGMENT} and {REQUEST}",
 )
 # What a batch has to fit into.
 HOLDERS = {SEGMENT: LIMIT_MEANT_SEGMENT, REQUEST: LIMIT_MEANT_REQUEST}
@@ -343,13 +348,18 @@ def _leftovers(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Itera
 def _largest_batch(broker: Broker) -> Iterator[Problem]:
     """Yield a problem if a batch of message.max.bytes does not fit into a broker's segment or request size."""
     largest = whole(broker.config.get(MESSAGE, BATCH_DEFAULTS[MESSAGE]))
-    for name, kind in HOLDERS.items():
-        most = whole(broker.config.get(name, BATCH_DEFAULTS[name]))
-        if largest is not None and most is not None and most < largest:
-            if name in broker.config:
-                yield broker.report(kind, f"kafka_config[{name}]", most, other=MESSAGE, limit=largest)
-            else:
-                yield broker.report(kind, f"kafka_config[{MESSAGE}]", largest, other=name, limit=most)
+    if largest is None or largest > MOST_INT:
+        return  # reported as KAFKA_PROPERTY_VALUE
+    defaults = [name for name in HOLDERS if name not in broker.config and BATCH_DEFAULTS[name] < largest]
+    for name in HOLDERS:
+        most = whole(broker.config.get(name))
+        if most is not None and most < largest:
+            yield broker.report(HOLDERS[name], f"kafka_config[{name}]", most, other=MESSAGE, limit=largest)
+    if defaults:
+        kind = HOLDERS[defaults[0]] if len(defaults) == 1 else LIMIT_MEANT_BOTH
+        other, limit_of_other = defaults[0], BATCH_DEFAULTS[defaults[0]]
+        limits = " and ".join(f"{name} is {BATCH_DEFAULTS[name]}" for name in defaults)
+        yield broker.report(kind, f"kafka_config[{MESSAGE}]", largest, limits=limits, other=other, limit=limit_of_other)
 
 
 def limit(broker: Broker, name: str) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import MOST_INT, limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import (
     DEFAULTS,
     Topic,
@@ -292,6 +293,11 @@ TOPIC_MESSAGE_SEGMENT = TOPIC_MESSAGE.variant(
     message="a batch must fit into a segment, and brokers reject larger batches ({batch} is {largest}, {holder} is "
     "{most})"
 )
+TOPIC_MESSAGE_BOTH = TOPIC_MESSAGE.variant(
+    message="a batch must fit into a request and into a segment ({batch} is {largest}, {holder} is {most}, {other} is "
+    "{most_of_other})",
+    advice="lower {batch}, or raise {holder} and {other}",
+)
 # Limits that have to hold the largest batch: a property of brokers, and the property of topics that overrides it.
 HOLDERS = (
     (TOPIC_MESSAGE, "socket.request.max.bytes", ""),
@@ -306,13 +312,22 @@ def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
     """
     is_set = MESSAGE in topic.config
     largest = topic.number(MESSAGE) if is_set else max(limit(broker, "message.max.bytes") for broker in model.brokers)
+    if largest is None or largest > MOST_INT:
+        return  # reported as TOPIC_PROPERTY_VALUE
+    found: dict[str, list[tuple[ProblemKind, dict[str, Any]]]] = {}
     for kind, broker_property, topic_property in HOLDERS:
         own = topic_property in topic.config
         most = topic.number(topic_property) if own else min(limit(broker, broker_property) for broker in model.brokers)
-        if largest is None or most is None or largest <= most or not (own or is_set):
+        if most is None or largest <= most or not (own or is_set):
             continue
         name = topic.own_property(MESSAGE, topic_property) if is_set and own else MESSAGE if is_set else topic_property
-        variable = topic.property_place(name)
+        details: dict[str, Any] = {"holder": topic_property if own else broker_property, "most": most}
+        found.setdefault(name, []).append((kind, details))
+    for name, faults in found.items():
+        (kind, details), variable = faults[0], topic.property_place(name)
+        if len(faults) > 1:
+            kind, other = TOPIC_MESSAGE_BOTH, faults[1][1]
+            details = {**details, "other": other["holder"], "most_of_other": other["most"]}
         yield kind.problem(
             names(model.brokers),
             variable,
@@ -320,8 +335,7 @@ def _largest_batch(model: Model, topic: Topic) -> Iterator[Problem]:
             warning=not is_set,
             batch=MESSAGE if is_set else "message.max.bytes",
             largest=largest,
-            holder=topic_property if own else broker_property,
-            most=most,
+            **details,
         )
 
 
