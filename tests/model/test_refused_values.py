@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import meant_items
 from model.batches import Batches, batched, judge
 from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
@@ -182,3 +183,29 @@ BATCH, OWN_TOPIC = "kafka_config[message.max.bytes]", f"{PLACE}.config[max.messa
 def test_the_largest_batch(batches: Batches, tmp_path: Path) -> None:
     """A size that exceeds several limits is one mistake."""
     judge(batches, reported, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "place"),
+    [
+        ({"kafka_broker_id: 1,": "kafka_broker_id: [1],"}, "dc1-kafka1/kafka_broker_id"),
+        ({"zookeeper_id: 1,": "zookeeper_id: {a: 1},"}, "dc1-zk1/zookeeper_id"),
+    ],
+)
+def test_a_wrong_type_of_one_host(hosts: dict[str, str], place: str, tmp_path: Path) -> None:
+    """It is reported once, although templates of other hosts fail on it."""
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts)))
+    assert [line.split(":")[0] for line in lines] == [f"INPUT_REFUSED {place}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("-Da='x -Db=y' -Dc=z", ["-Da='x -Db=y'", "-Dc=z"]),
+        (f'-Da=b {ON_ERROR}="kill -9 %p"', ["-Da=b", f'{ON_ERROR}="kill -9 %p"']),
+        ("-cp /opt/a.jar -Da='b", ["-cp /opt/a.jar", "-Da='b"]),
+    ],
+)
+def test_options_that_one_text_means(text: str, items: list[str]) -> None:
+    """The advised list has each text between quotation marks in one entry."""
+    assert meant_items(text) == items

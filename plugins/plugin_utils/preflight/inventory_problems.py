@@ -199,6 +199,10 @@ def _without_effects(
         causes.add(problem)
     missing_names = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
+    types = Causes(standing)  # templates read variables of other hosts too, as the ids of all brokers
+    for problem in model.mistyped:
+        types.add(replace(problem, hosts=()))
+    rest = [problem for problem in rest if problem.code != NOT_COMPUTED.code or not types.explain(problem)]
     rest = [problem for problem in rest if not _uses_missing_variables(problem, missing_names)]
     rest = [at_set_variable(explain(problem, standing), standing) for problem in rest]
     return [*missing, *(at_site_variable(problem, model) for problem in rest)]
