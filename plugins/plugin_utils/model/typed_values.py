@@ -95,8 +95,8 @@ def meant_items(text: str) -> list[str]:
     text = "".join(text).strip()  # without Ansible's own marks
     if text.startswith(("RULE:", "DEFAULT")):
         items = re.split(r"[,\s]\s*(?=RULE:|DEFAULT)", text)
-    elif text.startswith("-"):  # options of a command
-        items = re.split(r"\s+(?=-)", text)
+    elif text.startswith("-"):  # options of a command; a blank between quotation marks belongs to its option
+        items = re.findall(r"-(?:\"[^\"]*\"|'[^']*'|\s+[^-\s]|\S)*", text)
     elif text.startswith("/"):  # paths, as of a class path
         items = re.split(r"(?:[,;:]\s*|\s+)(?=/)", text)
     elif ";" in text or text.startswith("User:"):
