@@ -209,3 +209,18 @@ def test_a_wrong_type_of_one_host(hosts: dict[str, str], place: str, tmp_path: P
 def test_options_that_one_text_means(text: str, items: list[str]) -> None:
     """The advised list has each text between quotation marks in one entry."""
     assert meant_items(text) == items
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("ansible_sftp_extra_arg", "ansible_sftp_extra_args"),
+        ("ansible_scp_extra_arg", "ansible_scp_extra_args"),
+        ("ansible_ssh_extra_arg", "ansible_ssh_extra_args"),
+        ("ansible_become_pas", "ansible_become_pass"),
+    ],
+)
+def test_a_misspelt_variable_of_a_connection(name: str, near: str, tmp_path: Path) -> None:
+    """The advice is the variable of the same plugin."""
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables={"all": {name: "x"}})))
+    assert [line.rpartition("; ")[2] for line in lines] == [f"did you mean {near}?"]

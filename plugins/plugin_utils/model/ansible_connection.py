@@ -32,14 +32,18 @@ READ = (
     "ansible_ssh_user", "ansible_shell_executable", "ansible_shell_type", "ansible_timeout", "ansible_user",
 )  # fmt: skip
 # Variables of plugins of connections and become, as ansible-doc lists them, which are no typos of those.
-OF_A_PLUGIN = re.compile(
-    rf"ansible_({'|'.join(sorted({*CONNECTIONS, *BECOME, 'scp', 'sftp', 'netconf', 'httpapi', 'vmware'} - {'ssh'}))})"
-    r"_(exe|executable|extra_args|flags|host|pass|password|port|timeout|user)"
-    r"|ansible_(bash|lua|node|nodejs|perl|php|ruby|sh)_interpreter"
-)
-# Facts of hosts and variables of runs, which are no typos of those.
-OF_A_RUN = re.compile(
-    r"ansible_(hostname|facts|local|python|ssh_host_key_\w+|user_(id|uid|gid|dir|shell|gecos)|forks|limit|version)"
+PLUGINS = sorted({*CONNECTIONS, *BECOME, "scp", "sftp", "netconf", "httpapi", "vmware"} - {"ssh"})
+OF_PLUGINS = tuple(
+    f"ansible_{plugin}_{option}"
+    for plugin in PLUGINS
+    for option in (
+        "exe", "executable", "extra_args", "flags", "host", "pass", "password", "port", "timeout", "user"
+    )
+)  # fmt: skip
+# Facts of hosts, variables of runs and interpreters, which are no typos of those.
+OTHERS = re.compile(
+    r"ansible_(hostname|facts|local|python|ssh_host_key_\w+|user_(id|uid|gid|dir|shell|gecos)|forks|limit|version"
+    r"|(bash|lua|node|nodejs|perl|php|ruby|sh)_interpreter)"
 )
 
 
@@ -81,9 +85,8 @@ def words(model: Model) -> Iterator[Problem]:
     for machine in model.functional:
         for name in sorted(machine.written):
             near = nearest(name, READ) if name.startswith("ansible_") and name not in READ else None
-            other = OF_A_PLUGIN.fullmatch(name) or OF_A_RUN.fullmatch(name)
-            if near and abs(len(near) - len(name)) <= 2 and not other:
-                yield machine.report(CONNECTION_WORD, name, near=near)
+            if near and abs(len(near) - len(name)) <= 2 and not OTHERS.fullmatch(name) and name not in OF_PLUGINS:
+                yield machine.report(CONNECTION_WORD, name, near=nearest(name, (*READ, *OF_PLUGINS)))
         for name, check in (("ansible_connection", _connection), ("ansible_host", _host)):
             value = machine.inputs.values.get(name)
             if value is not None and (kind := check(str(value))):
