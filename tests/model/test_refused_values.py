@@ -13,7 +13,7 @@ from model.batches import Batches, batched, judge
 from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
 from model.said import check
-from model.test_fitting_values import OF_ONE, java, unit
+from model.test_fitting_values import OF_ONE, UNIT, java, unit
 from model.test_meant import PLACE, SPARK, config, reported, said, topics
 
 JAVA, JVM_PATH = "group kafka/kafka_java_options", "JVM_PATH group kafka/kafka_java_options"
@@ -224,3 +224,20 @@ def test_a_misspelt_variable_of_a_connection(name: str, near: str, tmp_path: Pat
     """The advice is the variable of the same plugin."""
     _, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables={"all": {name: "x"}})))
     assert [line.rpartition("; ")[2] for line in lines] == [f"did you mean {near}?"]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        ({"kafka": {"kafka_stop_timeout": 2_000_000_001}}, ["TIMEOUT_LONG group kafka/kafka_stop_timeout"]),
+        ({"kafka": {"kafka_restart_timeout": 99_999_999_999_000}}, ["TIMEOUT_LONG group kafka/kafka_restart_timeout"]),
+        ({"zookeeper": {"zookeeper_stop_timeout": 604_801}}, ["TIMEOUT_LONG group zookeeper/zookeeper_stop_timeout"]),
+        ({"zookeeper": {"zookeeper_restart_timeout": 604_800}}, []),
+        ({"spark": {"spark_job_stop_timeout": 900_000}}, ["TIMEOUT_LONG group spark/spark_job_stop_timeout"]),
+        (unit(TimeoutStartSec=18_446_744_073_709), [f"UNIT_VALUE {UNIT}[TimeoutStartSec]"]),
+        (unit(RestartSec="5min 20s"), []),
+    ]),
+)  # fmt: skip
+def test_durations(batches: Batches, tmp_path: Path) -> None:
+    """One of more than a week makes no sense, and systemd ignores one that does not fit into 64 bits."""
+    judge(batches, reported, tmp_path)

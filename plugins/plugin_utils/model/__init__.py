@@ -244,6 +244,7 @@ RULES: tuple[Rule, ...] = (
     jvm.open_options,
     jvm_paths.written,
     units.timeouts,
+    units.longest,
     units.milliseconds,
     units.log_levels,
     units.secrets,

@@ -17,6 +17,8 @@ SPAN = re.compile(
     r"infinity|((\d+(\.\d*)?|\.\d+)\s*(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?"
     r"|M|months?|y|years?)?\s*)+"
 )
+# A number of seconds that does not fit into 64 bits as microseconds.
+TOO_LONG = re.compile(r"\d{14}")
 SIZE = r"(\d+(\.\d+)?\s*[KMGTPE]\s*)*\d+(\.\d+)?\s*[KMGTPEB]?"
 AMOUNT = re.compile(rf"infinity|{SIZE}|\d+(\.\d+)?%")
 TASKS = re.compile(r"infinity|\d+|\d+(\.\d+)?%")
@@ -133,7 +135,8 @@ def _expected(key: str, text: str) -> str | None:
     elif key == "CPUQuota":
         form = "a share of one processor, such as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
     elif key.endswith("Sec") or key == "StartLimitInterval":
-        form = "a time, such as 30s or 5min" if not SPAN.fullmatch(text) else None
+        accepted = SPAN.fullmatch(text) and not TOO_LONG.search(text)
+        form = "a time, such as 30s or 5min" if not accepted else None
     elif key in SIZES:
         form = "a size such as 12G, a share such as 50%, or infinity" if not AMOUNT.fullmatch(text) else None
     elif key == "TasksMax":

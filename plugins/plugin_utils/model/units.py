@@ -17,6 +17,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 LEAST_STOP = {"kafka": 30}  # seconds
 WAITS, DAY, USUAL = ("stop", "restart", "unregistered", "write"), 86_400, 60
+WEEK = 7 * DAY
+TIMEOUT = re.compile(r"\w+_(stop|start|restart|unregistered|write)_timeout")
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
@@ -65,13 +67,36 @@ TIMEOUT_LONG = ProblemKind(
 TIMEOUT_LONG_HOURS = TIMEOUT_LONG.variant(message="the unit is seconds: {hours} hours")
 
 
+TIMEOUT_LONG_WEEK = TIMEOUT_LONG.variant(
+    message="the unit is seconds: a stop or a run that does not end would be noticed after {days} days",
+    advice="use at most {most}",
+)
+
+
+def longest(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each timeout of a service that is longer than a week.
+
+    systemd rejects a time of 18446744073709 s or more, and then uses its default of 90 s.
+    """
+    names = [name for name in model.defaults if TIMEOUT.fullmatch(name)]
+    for machine in model.functional:
+        for name in names:
+            seconds = machine.inputs.whole(name)
+            if seconds is not None and seconds > WEEK:
+                days = seconds // DAY
+                yield machine.report(TIMEOUT_LONG_WEEK, name, seconds, warning=False, days=days, most=WEEK)
+
+
 def milliseconds(model: Model) -> Iterator[Problem]:
-    """Yield a warning for each timeout in seconds that is so long that its value is probably in milliseconds."""
+    """Yield a warning for each timeout in seconds that is so long that its value is probably in milliseconds.
+
+    A timeout of more than a week is an error of `longest`.
+    """
     for machine in model.functional:
         names = [f"{function.prefix}_{wait}_timeout" for function in model.functions_of(machine) for wait in WAITS]
         for name in (name for name in names if name in model.defaults):
             value, usual = machine.inputs.whole(name) or 0, whole(model.defaults[name]) or USUAL
-            if value > 0 and value % 1000 == 0 and value >= min(DAY, 100 * usual):
+            if 0 < value <= WEEK and value % 1000 == 0 and value >= min(DAY, 100 * usual):
                 kind = TIMEOUT_LONG_HOURS if value >= 7200 else TIMEOUT_LONG
                 yield machine.report(kind, name, value, seconds=value // 1000, hours=value // 3600)
 
