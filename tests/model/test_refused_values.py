@@ -241,3 +241,36 @@ def test_a_misspelt_variable_of_a_connection(name: str, near: str, tmp_path: Pat
 def test_durations(batches: Batches, tmp_path: Path) -> None:
     """One of more than a week makes no sense, and systemd ignores one that does not fit into 64 bits."""
     judge(batches, reported, tmp_path)
+
+
+def path_form(group: str, *names: str) -> list[str]:
+    """Return what is said of paths of files in variables of a group."""
+    return [f"PATH_FORM group {group}/{name}" for name in names]
+
+
+def own_pki(path: str, bundle: str) -> dict[str, Any]:
+    """Return a certificate and a truststore of the site's own."""
+    certificate = {"name": "own", "subject": "CN=own", "authority": "infra", "names": ["a.example.org"], "path": path}
+    store = {"path": bundle, "authorities": ["infra"], "group": "kafka"}
+    return {"all": {"site_certificates": [{**certificate, "group": "kafka"}], "site_truststores": [store]}}
+
+
+@pytest.mark.parametrize(
+    "batches",
+    batched([
+        ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.pem/", "kafka_class_path": ["/opt/a.jar/", "/opt/b/"]}},
+         path_form("kafka", "kafka_keystore", "kafka_class_path")),
+        ({"kafka": {"kafka_java_executable": "/usr/bin/java/"}}, path_form("kafka", "kafka_java_executable")),
+        ({"kafka": {"kafka_gc_log_dir": "/var/log/kafka/"}}, []),
+        ({"spark": {"spark_job_python": "/usr/bin/python3/"}}, path_form("spark", "spark_job_python")),
+        ({"all": {"failover_lock": "/srv/lock/", "pki_requests_directory": "/srv/requests/"}},
+         path_form("all", "failover_lock")),
+        ({"kafka": {"kafka_archive": "/srv/kafka_2.13-3.9.2.tgz/"}}, path_form("kafka", "kafka_archive")),
+        (own_pki("/etc/kafka/own/k.pem/", "/etc/kafka/own/ca.pem/"),
+         ["CERTIFICATE_PATH group all/site_certificates[own]",
+          "CERTIFICATE_PATH group all/site_truststores[/etc/kafka/own/ca.pem/]"]),
+    ]),
+)  # fmt: skip
+def test_a_file_whose_path_ends_with_a_slash(batches: Batches, tmp_path: Path) -> None:
+    """No program opens it; the path of a folder may end so."""
+    judge(batches, reported, tmp_path)

@@ -61,6 +61,9 @@ PATH_FORM = ProblemKind(
     "write {plain}",
 )
 PATH_FORM_PARENT = PATH_FORM.variant(advice="write the path without ..")
+PATH_FORM_FILE = PATH_FORM.variant(message="ends with /, as a folder, but this is the path of a file")
+# Inputs in `paths` of functions/*.yml that are files, and files in class paths.
+FILE = re.compile(r"\w+_(keystore|truststore|python)")
 
 
 def written(model: Model) -> Iterator[Problem]:
@@ -74,24 +77,25 @@ def written(model: Model) -> Iterator[Problem]:
             if isinstance(path, str) and path:
                 yield from _written(machine, name, path)
         for path, name in model.executables(machine).items():
-            yield from _written(machine, name, path)
+            yield from _written(machine, name, path, is_file=True)
         for path, name in class_paths(model, machine):
-            yield from _pattern(machine, name, path) or _written(machine, name, path.removesuffix("/*"))
+            is_jar = path.rstrip("/").endswith((".jar", ".JAR"))
+            yield from _pattern(machine, name, path) or _written(machine, name, path.removesuffix("/*"), is_jar)
         for function in model.functions_of(machine):
             name = f"{function.prefix}_gc_log_dir"
             path = machine.inputs.text(name) or ""
             if path.startswith("/") and path.strip("/"):  # others are reported as GC_LOG_DIR
                 yield from _written(machine, name, path)
         for path, name in _listener_stores(machine):
-            yield from _written(machine, name, path)
+            yield from _written(machine, name, path, is_file=True)
     for broker in model.brokers:
         for path in broker.log_dirs:
             if path.startswith("/") and path.strip("/"):  # others are reported as LOG_DIRS_PATH
                 yield from _written(broker, "kafka_log_dirs", path)
 
 
-def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
-    plain = plain_path(path)
+def _written(machine: Machine, name: str, path: str, is_file: bool = False) -> Iterator[Problem]:
+    plain, is_file = plain_path(path), is_file or bool(FILE.fullmatch(name))
     if name in DATA and not path.strip("/"):
         yield machine.report(PATH_ROOT, name, path)
     elif not path.startswith("/"):
@@ -102,6 +106,8 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
         yield machine.report(PATH_SIGNS, name, path)
     elif path.rstrip("/") != plain or {".", ".."} & {*path.split("/")}:
         yield machine.report(PATH_FORM_PARENT if ".." in path.split("/") else PATH_FORM, name, path, plain=plain)
+    elif is_file and path.endswith("/"):
+        yield machine.report(PATH_FORM_FILE, name, path, plain=plain)
 
 
 def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
@@ -132,6 +138,7 @@ PATH_RELATIVE_HOME = PATH_RELATIVE_HERE.variant(
 PATH_RELATIVE_FORM = PATH_RELATIVE_HERE.variant(advice="write the absolute path of the file or folder, from / on")
 HERE = ("archives", "pki_directory", "pki_requests_directory", "pki_signed_directory", "failover_lock")
 """Inputs that are paths on the control node; their default depends on others."""
+FOLDERS = tuple(name for name in HERE if name != "failover_lock")
 CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
 """Site variables with the files `certificate` and `ca` of the control node; their default is below pki_directory."""
 
@@ -139,13 +146,17 @@ CERTIFICATES = ("admin_tls", "zookeeper_root_acl")
 def of_control_node(model: Model) -> Iterator[Problem]:
     """Yield a problem for each path of an archive or certificate on the control node that is not absolute, as ~/pki.
 
-    Some programs replace a ~, others read it as the name of a folder. A path below a reported folder is left out, and
-    so is a path of kafka_admin_listeners that is reported of admin_tls.
+    Also yield a problem for each file there whose path ends with /. Some programs replace a ~, others read it as the
+    name of a folder. A path below a reported folder is left out, and so is a path of kafka_admin_listeners that is
+    reported of admin_tls.
     """
     for machine in model.functional:
         reported, admin_paths = list[str](), set[str]()
         for name, path in (*_here(machine), *_archives(model, machine)):
             of_admins = name.startswith("kafka_admin_listeners[") and path in admin_paths
+            if path.startswith("/") and path.endswith("/") and name not in FOLDERS and not of_admins:
+                admin_paths |= {path} if name.startswith("admin_tls[") else set()
+                yield machine.report(PATH_FORM_FILE, name, path, plain=plain_path(path))
             if not path or of_admins or path.startswith(("/", *reported)):
                 continue
             reported += [path] if name in HERE else []

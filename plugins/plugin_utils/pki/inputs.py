@@ -37,6 +37,9 @@ CERTIFICATE_UNTRUSTED = ProblemKind(
 )
 CERTIFICATE_AUTHORITY = ProblemKind("CERTIFICATE_AUTHORITY", "no CA has this name", "declare it in pki_authorities")
 CERTIFICATE_PATH = ProblemKind("CERTIFICATE_PATH", "not an absolute path", "write an absolute path")
+CERTIFICATE_PATH_FILE = CERTIFICATE_PATH.variant(
+    message="ends with /, but this is the path of a file", advice="write {plain}"
+)
 CERTIFICATE_NAME = ProblemKind(
     "CERTIFICATE_NAME",
     "neither a DNS name nor an address",
@@ -62,6 +65,8 @@ def declarations(settings: Mapping[str, Any]) -> Iterator[Problem]:
             yield CERTIFICATE_AUTHORITY.problem((), variable, authority)
         if item["path"] and not item["path"].startswith("/"):
             yield CERTIFICATE_PATH.problem((), variable, item["path"])
+        elif (item["path"] or "").endswith("/"):
+            yield CERTIFICATE_PATH_FILE.problem((), variable, item["path"], plain=item["path"].rstrip("/"))
         for name in item["names"]:
             if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
                 yield CERTIFICATE_NAME.problem((), variable, name)
@@ -112,6 +117,9 @@ def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
     certificates = {item["name"] for item in settings["certificates"]}
     for store in settings["truststores"]:
         variable, file = f"pki_truststores[{store['path']}]", os.path.basename(store["path"])
+        if store["path"].endswith("/"):
+            yield CERTIFICATE_PATH_FILE.problem((), variable, store["path"], plain=store["path"].rstrip("/"))
+            continue
         other = by_file.setdefault(file, store)
         if os.path.splitext(file)[0] in certificates:
             yield CERTIFICATE_DUPLICATE_STORE.problem((), variable)

@@ -43,6 +43,8 @@ SAME_ENTRY: Mapping[str, tuple[str, ...]] = {
     "DICT_REPLACED": ("GROUP_SHADOWED",),
     "GROUP_RIVALS": ("GROUP_SHADOWED",),
     "JOB_ACL": ("JOB_CONFIG",),
+    "KEYSTORE_UNKNOWN": ("PATH_FORM",),
+    "TRUSTSTORE_UNKNOWN": ("PATH_FORM",),
     "NETWORK_MISSING": ("FIREWALL_CLIENTS", "FIREWALL_PEER"),
     "VARIABLE_UNREAD": ("GROUP_SHADOWED",),  # of a group that also has brokers, which read it
     # One broker has another value than the others: correcting that solves both.
