@@ -274,3 +274,20 @@ def own_pki(path: str, bundle: str) -> dict[str, Any]:
 def test_a_file_whose_path_ends_with_a_slash(batches: Batches, tmp_path: Path) -> None:
     """No program opens it; the path of a folder may end so."""
     judge(batches, reported, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("own", "of_all", "place"),
+    [
+        ({"log.retention.minutes": 400}, {"log.retention.hours": 5}, "kafka_config_overrides[log.retention.minutes]"),
+        ({"log.retention.hours": 5}, {"log.retention.minutes": 400}, "kafka_config_overrides[log.retention.hours]"),
+    ],
+)
+def test_one_property_under_two_names(own: dict[str, int], of_all: dict[str, int], place: str, tmp_path: Path) -> None:
+    """The place is that of the host, and the message names the other place."""
+    values = {"kafka": {"kafka_config": of_all}, "dc1-kafka1": {"kafka_config_overrides": own}}
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=values)))
+    ((name, value),) = of_all.items()
+    (number,) = own.values()
+    begin = f"PROPERTY_SYNONYM dc1-kafka1/{place} = {number}: kafka_config[{name}] = {value} sets"
+    assert len([line for line in lines if line.startswith(begin)]) == 1, lines

@@ -242,9 +242,12 @@ def _synonyms(broker: Broker) -> Iterator[Problem]:
         given = [name for name in names if broker.config.get(name) is not None]
         values = {(whole(broker.config[name]) or 0) * UNITS[name.rpartition(".")[2]] for name in given}
         if len(values) > 1:
-            others = " and ".join(f"{name} = {broker.config[name]}" for name in given[1:])
-            variable, value = f"kafka_config[{given[0]}]", broker.config[given[0]]
-            yield broker.report(PROPERTY_SYNONYM, variable, value, others=others, first=given[0])
+            layer_of = {name: variable for variable, layer in broker.layers for name in layer if name in given}
+            of_host = [name for name in given if layer_of[name].endswith("_overrides")]
+            name = (of_host or given)[0]
+            others = [f"{layer_of[other]}[{other}] = {broker.config[other]}" for other in given if other != name]
+            place, value = f"{layer_of[name]}[{name}]", broker.config[name]
+            yield broker.report(PROPERTY_SYNONYM, place, value, others=" and ".join(others), first=given[0])
 
 
 PROPERTY_ORDER = ProblemKind(
