@@ -291,3 +291,28 @@ def test_one_property_under_two_names(own: dict[str, int], of_all: dict[str, int
     (number,) = own.values()
     begin = f"PROPERTY_SYNONYM dc1-kafka1/{place} = {number}: kafka_config[{name}] = {value} sets"
     assert len([line for line in lines if line.startswith(begin)]) == 1, lines
+
+
+NUMBERS = """
+kafka_limit_nofile: 1:30
+kafka_restart_margin: 010
+kafka_heap: yes
+kafka_config: {num.io.threads: 010, log.retention.hours: 1:30}
+kafka_version: on
+"""
+
+
+def test_the_advice_where_a_number_is_wanted(tmp_path: Path) -> None:
+    """It is a number, and not quotation marks, with which the value would be refused again."""
+    hosts, files = {"client_address: 198.18.1.31": "client_address: no"}, {"group_vars/kafka/w.yml": NUMBERS}
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, files=files)))
+    advice = {line.partition("/")[2].partition(" ")[0]: line.rpartition("; ")[2] for line in lines}
+    assert advice == {
+        "kafka_limit_nofile": "write a number without a colon, such as 90",
+        "kafka_restart_margin": "write 10",
+        "kafka_heap": "write a size, such as 6g",
+        "kafka_config[num.io.threads]": "write 10, or put it in quotes if the zeros belong to it",
+        "kafka_config[log.retention.hours]": "write a number without a colon, or put it in quotes if it is a text",
+        "client_address": "write an address, such as 198.51.100.7",
+        "kafka_version": "put it in quotes: yes, no, on and off are true and false in YAML",
+    }

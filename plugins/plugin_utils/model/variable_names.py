@@ -165,6 +165,12 @@ INPUT_REFUSED = ProblemKind("INPUT_REFUSED", "{fault}", "see {page} for the vali
 INPUT_NOT_A_LIST_HIDDEN = INPUT_NOT_A_LIST.variant(advice="see {page} for the valid names and types")
 INPUT_REFUSED_FORM = INPUT_REFUSED.variant(advice="write {number} (if a template computes it, add the filter int)")
 INPUT_REFUSED_QUOTES = INPUT_REFUSED.variant(advice="put it in quotes: yes, no, on and off are true and false in YAML")
+INPUT_REFUSED_SIZE = INPUT_REFUSED.variant(message="true or false instead of a size", advice="write a size, such as 6g")
+INPUT_REFUSED_ADDRESS = INPUT_REFUSED.variant(
+    message="true or false instead of an address", advice="write an address, such as 198.51.100.7"
+)
+# Texts of argument specs that are sizes or addresses.
+SIZE, ADDRESS = re.compile(r"(\w+_)?(heap|memory|memory_max)"), re.compile(r"(.*[_.])?address")
 
 
 def mistyped(host: str, fault: Fault) -> Problem:
@@ -181,7 +187,9 @@ def mistyped(host: str, fault: Fault) -> Problem:
     if fault.declared == "list":
         kind = INPUT_NOT_A_LIST_HIDDEN if hidden else INPUT_NOT_A_LIST
     elif fault.declared == "str" and isinstance(value, bool):
-        kind = INPUT_REFUSED_QUOTES
+        sizes = SIZE.fullmatch(variable), INPUT_REFUSED_SIZE
+        addresses = ADDRESS.fullmatch(variable), INPUT_REFUSED_ADDRESS
+        kind = next((refused for match, refused in (sizes, addresses) if match), INPUT_REFUSED_QUOTES)
     elif fault.message == OTHER_FORM:
         kind = INPUT_REFUSED_FORM
     return kind.problem(

@@ -35,7 +35,19 @@ NUMBER_OTHER = ProblemKind(
 NUMBER_OTHER_TEXT = NUMBER_OTHER.variant(
     message="YAML reads this text as a number, and the text would become {number}", advice="put it in quotes"
 )
-NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(message="YAML reads it as {number}, in base 60", advice="put it in quotes")
+NUMBER_OTHER_DECIMAL = NUMBER_OTHER.variant(advice="write {decimal}")
+NUMBER_OTHER_BASE_60 = NUMBER_OTHER.variant(
+    message="YAML reads it as {number}, in base 60",
+    advice="write a number without a colon, or put it in quotes if it is a text",
+)
+NUMBER_OTHER_BASE_60_TEXT = NUMBER_OTHER_BASE_60.variant(advice="put it in quotes")
+NUMBER_OTHER_BASE_60_NUMBER = NUMBER_OTHER_BASE_60.variant(advice="write a number without a colon, such as {number}")
+# By what the argument spec declares: the problem of a number in base 8 or of a text, and that of one in base 60.
+KINDS = {
+    "text": (NUMBER_OTHER_TEXT, NUMBER_OTHER_BASE_60_TEXT),
+    "number": (NUMBER_OTHER_DECIMAL, NUMBER_OTHER_BASE_60_NUMBER),
+    "any": (NUMBER_OTHER, NUMBER_OTHER_BASE_60),
+}
 NUMBER_OTHER_TIME = NUMBER_OTHER_TEXT.variant(
     message="YAML reads this text as a time, and the text would become {number}"
 )
@@ -52,8 +64,8 @@ def other_bases(reader: Reader, model: Model) -> Iterator[Problem]:
     for host in model.function_hosts:
         raw = reader.raw(host)
         for name in model.known & raw.keys() & model.names[host]:
-            for place, number, text, is_text in _numbers(name, raw[name], _option(name), reader):
-                problem = NUMBER_OTHER_BASE_60 if ":" in text else NUMBER_OTHER_TEXT if is_text else NUMBER_OTHER
+            for place, number, text, declared in _numbers(name, raw[name], _option(name), reader):
+                problem = KINDS[declared][":" in text]
                 decimal = text.replace("_", "").lstrip("+-0") or "0"
                 if SECRET.search(place):
                     yield NUMBER_OTHER_SECRET.problem((host,), place)
@@ -71,8 +83,8 @@ def _option(name: str) -> Option:
 
 def _numbers(
     place: str, value: Any, option: Option, reader: Reader
-) -> Iterator[tuple[str, int | float | date, str, bool]]:
-    """Yield (place, number or time, text in the file, whether a text is declared) of each such one inside `value`.
+) -> Iterator[tuple[str, int | float | date, str, str]]:
+    """Yield (place, number or time, text in the file, key of KINDS) of each such one inside `value`.
 
     `option` is the argument spec of the value, {} if it has none.
     """
@@ -80,13 +92,14 @@ def _numbers(
         number, text = value + 0, _text(place, value, reader)  # a number without Ansible's tags
         if (kind(option or OPAQUE) == "str" and not AMOUNTS.search(place)) or (not option and VERSIONS.search(place)):
             if text and text != str(number):
-                yield place, number, text, True
+                yield place, number, text, "text"
         elif isinstance(value, int) and OTHER_BASE.fullmatch(text) and (":" in text or int(text) != value):
-            yield place, number, text, False
+            is_number = kind(option or OPAQUE) in ("int", "float") or AMOUNTS.search(place)
+            yield place, number, text, "number" if is_number else "any"
     elif isinstance(value, date):
         text = _text(place, value, reader)
         if kind(option or OPAQUE) == "str" and text and text != str(value):
-            yield place, value, text, True
+            yield place, value, text, "text"
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _numbers(f"{place}[{key}]", item, (option.get("options") or {}).get(key, {}), reader)
