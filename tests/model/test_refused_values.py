@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typed_values import meant_items
 from model.batches import Batches, batched, judge
+from model.mistakes.access import users
 from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.jobs import job
 from model.said import check
@@ -316,3 +317,24 @@ def test_the_advice_where_a_number_is_wanted(tmp_path: Path) -> None:
         "client_address": "write an address, such as 198.51.100.7",
         "kafka_version": "put it in quotes: yes, no, on and off are true and false in YAML",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (" ", "' ': empty: no client could log in with it; set the name with which the client logs in, for"),
+        (" orders", "' orders': begins or ends with a blank: no client could log in with it; write orders"),
+        (
+            "ord\ners",
+            "'ord\\ners': contains '\\n': no client could log in with it; use printable characters in one line",
+        ),
+        ("a\tb\x07", "'a\\tb\\x07': contains '\\t', '\\x07': no client could log in with it; use printable characters"),
+    ],
+)
+def test_a_name_of_a_user(name: str, said: str, tmp_path: Path) -> None:
+    """The message says what is wrong with this name, and shows it."""
+    user = {"name": name, "password": "{{ vault.passwords.lab }}2"}
+    _, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=users(user))))
+    assert [line[: line.index(said) + len(said)] for line in lines if said in line] == [
+        f"USER_NAME group all/kafka_users[3].name = {said}"
+    ], lines

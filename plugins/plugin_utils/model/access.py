@@ -30,8 +30,15 @@ def _known(model: Model) -> set[str]:
 
 USER_NAME = ProblemKind(
     "USER_NAME",
-    "the name is empty, starts or ends with a blank, or contains a line break: no client could log in with it",
+    "empty: no client could log in with it",
     "set the name with which the client logs in, for example orders",
+)
+USER_NAME_BLANK = USER_NAME.variant(
+    message="begins or ends with a blank: no client could log in with it", advice="write {name}"
+)
+USER_NAME_CHARACTERS = USER_NAME.variant(
+    message="contains {characters}: no client could log in with it",
+    advice="use printable characters in one line, for example {name}",
 )
 USER_CASE = ProblemKind(
     "USER_CASE",
@@ -70,7 +77,7 @@ def users(model: Model) -> Iterator[Problem]:
     cases: dict[str, str] = {}
     for number, user in enumerate(model.cluster_entries("kafka_users")):
         if not _is_usable(user.get("name")):
-            yield USER_NAME.problem(hosts, f"kafka_users[{number}].name", repr(user.get("name")))
+            yield _name_problem(hosts, f"kafka_users[{number}].name", user.get("name"))
             continue
         name, mechanism = str(user["name"]), str(user.get("mechanism") or "SCRAM-SHA-512")
         variable = f"kafka_users[{name}]"
@@ -152,6 +159,16 @@ def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) 
             most=most,
             most_iterations=MOST_ITERATIONS,
         )
+
+
+def _name_problem(hosts: tuple[str, ...], variable: str, declared: Any) -> Problem:
+    """Return the problem of the name of a user with which no client could log in."""
+    text = "" if declared is None else str(declared)
+    invisible = list(dict.fromkeys(repr(sign) for sign in text if not sign.isprintable()))
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    name = "_".join(plain.split()) if invisible else plain.strip()
+    kind = USER_NAME_CHARACTERS if invisible and name else USER_NAME_BLANK if name else USER_NAME
+    return kind.problem(hosts, variable, repr(declared), characters=invisible, name=name)
 
 
 def _is_usable(name: Any) -> bool:
