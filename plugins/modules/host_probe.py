@@ -98,9 +98,10 @@ probe:
       sample: {nr_open: 1048576, nofile: 524288, capabilities: 2199023255551}
     mounts:
       description: >-
-        By path, C(mounted); C(link), the mount point to which the path is a link; if it exists, C(size) and C(free)
-        in bytes, C(device), C(inode), C(type), and C(names) of
-        its entries; C(error) if the file system returns errors or is read-only.
+        By path, C(mounted); C(link), the mount point to which the path is a link; C(below), the mount point around
+        another path, and C(target), to which links lead; if the path exists, C(size) and C(free) in bytes,
+        C(device), C(inode), C(type), and C(names) of its entries; C(error) if the file system returns errors or is
+        read-only.
       type: dict
       sample: {/data/kafka1: {mounted: true, size: 107374182400, free: 53687091200, device: 2065, inode: 2, type: ext4}}
     noexec:

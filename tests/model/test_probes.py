@@ -98,6 +98,21 @@ def test_a_link_is_named_with_its_target(host: str, path: str) -> None:
     assert found.message.startswith("a link to /mnt/one, where") and found.advice.startswith("write /mnt/one in ")
 
 
+@pytest.mark.parametrize(
+    ("changes", "begin"),
+    [
+        ({}, "not a mount point, but a folder of the file system at /mnt/one: data would go there"),
+        ({"target": "/mnt/one/kafka"}, "a link to /mnt/one/kafka, a folder of the file system at /mnt/one, but"),
+    ],
+)
+def test_a_folder_is_named_with_its_file_system(changes: dict[str, str], begin: str) -> None:
+    """Data would go there, and not to the root file system."""
+    probe = Probe("", "", "", mount("/data/kafka1", mounted=False, below="/mnt/one", **changes))
+    (found,) = check_hosts(model(probe), probed(probe))
+    assert found.code == "NOT_MOUNTED" and found.message.startswith(begin)
+    assert found.advice == "mount a disk at this path, or write /mnt/one in kafka_log_dirs if the data belongs there"
+
+
 @pytest.mark.parametrize("number", ["1", "01", "1 "])
 def test_ids_are_compared_as_numbers(number: str) -> None:
     """As an earlier run wrote them."""

@@ -71,6 +71,19 @@ def test_a_link_to_a_mount_point(tmp_path: Path) -> None:
     assert [(one["mounted"], one.get("link")) for one in found.values()] == [(False, "/proc"), (False, None)]
 
 
+def test_a_folder_of_a_mounted_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named with the mount point, and with the target of a link."""
+    table, disk, link = tmp_path / "mounts", tmp_path / "disk", tmp_path / "link"
+    (disk / "kafka").mkdir(parents=True)
+    link.symlink_to(disk / "kafka")
+    table.write_text(f"/dev/sda1 / ext4 rw 0 0\n/dev/sdb1 {disk} xfs rw 0 0\n")
+    monkeypatch.setattr(module, "TABLE", str(table))
+    found = mounts([f"{disk}/kafka", str(link), f"{disk}/none", f"{tmp_path}/none"])
+    wanted = [(str(disk), None), (str(disk), f"{disk}/kafka"), (str(disk), None), (None, None)]
+    assert [(one.get("below"), one.get("target")) for one in found.values()] == wanted
+    assert not any(one["mounted"] or "link" in one for one in found.values())
+
+
 def test_from_where_nothing_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is not there yet will be on the file system above it, and a link leads to another one."""
     table, link = tmp_path / "mounts", tmp_path / "link"

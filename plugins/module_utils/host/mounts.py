@@ -22,7 +22,8 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return {path: facts about the file system at the path}.
 
     Each dict of facts has the key `mounted`: whether the path is a mount point. If the path is a link to a mount point,
-    `link` is this mount point.
+    `link` is this mount point. If the path is neither, and is not on the root file system, `below` is the mount point
+    of its file system, and `target` is the path to which links lead, if any.
     If the path exists, the other keys are: `size` and `free` (bytes), `device` (st_dev), `inode`, `type` (as `ext4`; ''
     if the path is no mount point), and `names` (the sorted names in the directory).
     If the file system returns errors or is read-only, the key `error` has the reason.
@@ -35,6 +36,8 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
         found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
         if os.path.islink(path.rstrip("/")) and os.path.ismount(target := os.path.realpath(path)):
             found[path]["link"] = target
+        elif not found[path]["mounted"]:
+            found[path] |= _elsewhere(path, mounted)
         try:
             status = os.statvfs(path)
             found[path] |= {
@@ -55,6 +58,13 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
         ):  # the second: ext4 after an error, from Linux 6.12 on
             found[path]["error"] = os.strerror(errno.EROFS)
     return found
+
+
+def _elsewhere(path: str, mounted: Iterable[str]) -> dict[str, str]:
+    """Return `below` and `target` of `mounts` for a path that is no mount point; {} on the root file system."""
+    real = os.path.realpath(path)
+    below = covering(real, mounted)
+    return {} if below == "/" else {"below": below, **({"target": real} if os.path.islink(path.rstrip("/")) else {})}
 
 
 def covering(path: str, mounted: Iterable[str]) -> str:

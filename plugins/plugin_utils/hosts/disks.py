@@ -90,18 +90,31 @@ NOT_MOUNTED_LINK = NOT_MOUNTED.variant(
     advice="write {target} in {variable_name}, or mount the file system at this path instead of the link",
 )
 NOT_MOUNTED_SERVES = NOT_MOUNTED.variant(message=f"{NOT_MOUNTED.message}{SERVES}")
+NOT_MOUNTED_BELOW = NOT_MOUNTED.variant(
+    message="not a mount point, but a folder of the file system at {below}: data would go there",
+    advice="mount a disk at this path, or write {below} in {variable_name} if the data belongs there",
+)
+NOT_MOUNTED_BELOW_LINK = NOT_MOUNTED_BELOW.variant(
+    message="a link to {target}, a folder of the file system at {below}, but the unit waits for a mount at this path"
+)
+NOT_MOUNTED_BELOW_SERVES = NOT_MOUNTED_BELOW.variant(message=f"{NOT_MOUNTED_BELOW.message}{SERVES}")
 
 
 def not_mounted(
     machine: Machine, variable: str, path: str, mount: Mapping[str, Any], serves: bool = False
 ) -> Iterator[Problem]:
-    """Yield a problem if a data path is not a mount point: data would fill the root file system.
+    """Yield a problem if a data path is not a mount point: data would fill the file system around it.
 
     `variable` declares the path, `mount` is the path's entry in the result of host_probe. `serves` tells that the
     broker can run without this path: the problem is then a warning.
     """
     if not mount["mounted"] and mount.get("link"):
         yield machine.report(NOT_MOUNTED_LINK, variable, path, target=mount["link"], variable_name=variable)
+    elif not mount["mounted"] and mount.get("below"):
+        kind = NOT_MOUNTED_BELOW_LINK if mount.get("target") else NOT_MOUNTED_BELOW
+        details = {"below": mount["below"], "target": mount.get("target"), "variable_name": variable}
+        kind = NOT_MOUNTED_BELOW_SERVES if serves else kind
+        yield machine.report(kind, variable, path, warning=serves, **details)
     elif not mount["mounted"]:
         yield machine.report(NOT_MOUNTED_SERVES if serves else NOT_MOUNTED, variable, path, warning=serves)
 
