@@ -24,6 +24,11 @@ def inline(text: str) -> EncryptedString:
     return EncryptedString(ciphertext=VaultLib([("default", VaultSecret(PASSWORD.encode()))]).encrypt(text).decode())
 
 
+OF_ANOTHER = EncryptedString(
+    ciphertext=VaultLib([("default", VaultSecret(b"another password"))]).encrypt(SECRET).decode()
+)
+
+
 def job(**config: Any) -> dict[str, Any]:
     """Return the variables of the job count_words with more in its configuration."""
     return {"spark": {"spark_job_jobs": [{**JOB, "config": {**JOB["config"], **config}}]}}
@@ -124,3 +129,31 @@ def test_a_text_of_another_password_hides_nothing(tmp_path: Path) -> None:
     variables = {"kafka_heap": EncryptedString(ciphertext=other), "kafka_limit_nofile": "many"}
     found = printed(tmp_path, {"kafka": variables})
     assert "kafka_heap: cannot be decrypted" in found and "kafka_limit_nofile = many" in found, found
+
+
+@pytest.mark.parametrize(
+    ("variables", "place", "file", "line"),
+    [
+        ({"all": {"pki_passphrase": OF_ANOTHER}}, "group all/pki_passphrase", "all/z.yml", 1),
+        (
+            {"all": {"x": "a", "own_secret": OF_ANOTHER}, "kafka": {"kafka_keystore_password": "{{ own_secret }}"}},
+            "group all/own_secret",
+            "all/z.yml",
+            1,
+        ),
+        (
+            {"kafka": {"kafka_heap": "1g", "kafka_unit_overrides": {"Service": {"Nice": OF_ANOTHER}}}},
+            "group kafka/kafka_unit_overrides[Service][Nice]",
+            "kafka/z.yml",
+            4,
+        ),
+    ],
+)
+def test_a_text_of_another_password_is_named(
+    variables: dict[str, Any], place: str, file: str, line: int, tmp_path: Path
+) -> None:
+    """With its own place, file and line, also if other variables use it."""
+    (found,) = (text for text in printed(tmp_path, variables).splitlines() if "cannot be decrypted" in text)
+    path = tmp_path / "inventory" / "group_vars" / file
+    assert found.strip().startswith(f"NOT_COMPUTED {place}: "), found
+    assert found.endswith(f"(ansible-vault encrypt_string) in {path}, line {line}"), found

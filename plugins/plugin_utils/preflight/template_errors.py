@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_at, written_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import NOT_COMPUTED, NOT_COMPUTED_ENCRYPTED
@@ -34,6 +34,9 @@ NOT_COMPUTED_LOOP = NOT_COMPUTED.variant(message="cannot be computed: it depends
 NOT_COMPUTED_PLUGIN = NOT_COMPUTED.variant(
     message="cannot be computed: {plugin} does not accept its input",
     advice="correct the variables that it uses: {variables}",
+)
+NOT_COMPUTED_TEXT = NOT_COMPUTED_ENCRYPTED.variant(
+    advice="encrypt it again (ansible-vault encrypt_string) in {file}, line {line}"
 )
 NOT_COMPUTED_FILTER = NOT_COMPUTED.variant(advice="did you mean millrace.kafka.{near}?")
 NO_FILTER = re.compile(r"No filter named '(?:[\w.]+\.)?(\w+)'")
@@ -83,8 +86,30 @@ def explain(problem: Problem, standing: Standing) -> Problem:
         used = standing.on(problem.hosts[0], problem.variable)
         variables = [name for name in used if name in raw and name != problem.variable]
         return NOT_COMPUTED_PLUGIN.instead_of(problem, variables=variables)
+    if details["is_encrypted"]:
+        names = [problem.variable, *standing.on(problem.hosts[0], problem.variable)]
+        for place, text in (found for name in names if name in raw for found in _undecryptable(name, raw[name])):
+            file, line, _ = written_at(text)
+            if file and line:
+                return NOT_COMPUTED_TEXT.instead_of(problem, variable=place, file=file, line=line)
     kind = NOT_COMPUTED_ENCRYPTED if details["is_encrypted"] else NOT_COMPUTED
     return _in_file(kind, file).instead_of(problem, file=file)
+
+
+def _undecryptable(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (place, text) of each encrypted text inside a value that cannot be decrypted."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _undecryptable(f"{place}[{key}]", item)
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            name = item.get("name") if isinstance(item, Mapping) else None
+            yield from _undecryptable(f"{place}[{number if name is None else name}]", item)
+    else:
+        try:
+            str(value)
+        except Exception:  # which one depends on the version of Ansible
+            yield place, value
 
 
 def _filters() -> list[str]:
