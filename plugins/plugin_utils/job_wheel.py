@@ -6,8 +6,11 @@ The wheel may be a site's own, with jobs that this project does not know. It nee
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -110,6 +113,32 @@ class Answers:
     """{job: why its module cannot be imported, or cannot check a configuration}."""
     error: str = ""
     """Why the wheel could not be asked; "" if it answered."""
+
+
+# Folders and files of the sources that are not in a wheel (packaging/products.py).
+LEFT_OUT = re.compile(r"__pycache__|.*\.pyc|.*\.egg-info|\..*")
+
+
+def changed_sources(wheel: str) -> list[str]:
+    """Return the files of spark_jobs/ that differ from a wheel which this checkout built, as src/millrace_jobs/io.py.
+
+    Return [] for another wheel. A wheel that a checkout built is in its folder .build, beside spark_jobs.
+    """
+    path = Path(os.path.abspath(wheel))  # keeps links: .build may be one
+    build = next((parent for parent in path.parents if parent.name == ".build"), None)
+    folder = build and build.parent / "spark_jobs" / "src"
+    if folder is None or not (folder / "millrace_jobs").is_dir():
+        return []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            built = {name: archive.read(name) for name in archive.namelist() if name.startswith("millrace_jobs/")}
+    except (OSError, zipfile.BadZipFile):
+        return []  # reported when the wheel is asked
+    files = [file for file in (folder / "millrace_jobs").rglob("*") if file.is_file()]
+    sources = {str(file.relative_to(folder)): file for file in files}
+    sources = {name: file for name, file in sources.items() if not any(map(LEFT_OUT.fullmatch, name.split("/")))}
+    changed = [name for name, file in sources.items() if file.read_bytes() != built.get(name)]
+    return sorted(f"src/{name}" for name in {*changed, *(built.keys() - sources.keys())})
 
 
 def ask(wheel: str, configured: Sequence[tuple[str, Mapping[Any, Any]]]) -> Answers:

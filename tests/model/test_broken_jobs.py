@@ -1,10 +1,12 @@
-"""A module of a site's own job that cannot be loaded is named, and hides nothing of other jobs."""
+"""A module of a site's own job that cannot be loaded is named, and hides nothing of other jobs; so is an old wheel."""
 
 from __future__ import annotations
 
+import shutil
+import zipfile
 from pathlib import Path
 
-from made_archives import own_wheel
+from made_archives import made_archives, own_wheel
 
 from model.mistakes.base import JOB
 from model.test_reached import said
@@ -50,3 +52,35 @@ def test_modules_that_cannot_be_loaded(tmp_path: Path) -> None:
     ]
     assert any("JOB_CONFIG" in line and "trigger_interval: 'soon'" in line for line in lines), lines
     assert not any("JOB_UNKNOWN" in line for line in lines), lines
+
+
+def checkout(folder: Path) -> tuple[Path, Path]:
+    """Return (the wheel, the sources) of a checkout that has built its jobs."""
+    (built,) = made_archives().glob("*.whl")
+    wheel, sources = folder / "checkout/.build/archives" / built.name, folder / "checkout/spark_jobs/src"
+    wheel.parent.mkdir(parents=True)
+    shutil.copyfile(built, wheel)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(sources)
+    return wheel, sources / "millrace_jobs"
+
+
+def test_sources_that_are_newer_than_the_wheel(tmp_path: Path) -> None:
+    """The run would install the jobs as they were when the wheel was built."""
+    wheel, sources = checkout(tmp_path)
+    assert said({"spark": {"spark_job_wheel": str(wheel)}}, tmp_path / "1") == []
+    (sources / "jobs" / "own_job.py").write_text("")
+    (sources / "io.py").write_text("")
+    (sources / "__pycache__").mkdir()
+    (sources / "__pycache__" / "io.cpython-311.pyc").write_text("")
+    (line,) = said({"spark": {"spark_job_wheel": str(wheel)}}, tmp_path / "2")
+    assert line.startswith(f"warn WHEEL_UNFIT group spark/spark_job_wheel = {wheel}: built from other sources"), line
+    assert "lacks the changes of src/millrace_jobs/io.py and 1 more file; rebuild it: `packaging/build.sh" in line, line
+
+
+def test_a_wheel_from_elsewhere_has_no_sources(tmp_path: Path) -> None:
+    """Nothing is said of a wheel that is not in the folder .build of a checkout."""
+    wheel, sources = checkout(tmp_path)
+    (sources / "io.py").write_text("")
+    other = wheel.rename(tmp_path / wheel.name)
+    assert said({"spark": {"spark_job_wheel": str(other)}}, tmp_path / "1") == []

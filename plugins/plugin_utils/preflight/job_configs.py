@@ -10,9 +10,10 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import is_url
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import not_json
+from ansible_collections.millrace.kafka.plugins.plugin_utils.job_wheel import changed_sources
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import WHEEL, Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind, count_of
 
 WHEEL_ABSENT = ProblemKind(
     "WHEEL_ABSENT",
@@ -29,6 +30,10 @@ WHEEL_UNFIT = ProblemKind(
 WHEEL_UNFIT_OLD = WHEEL_UNFIT.variant(
     message="an older version of this project built this wheel: it does not list the topics of its jobs",
     advice="rebuild it with this version: `packaging/build.sh jobs`",
+)
+WHEEL_UNFIT_STALE = WHEEL_UNFIT.variant(
+    message="built from other sources than those in spark_jobs: the wheel lacks the changes of {files}",
+    advice="rebuild it: `packaging/build.sh jobs`, or keep it if the hosts are to get the sources of its build",
 )
 WHEEL_UNFIT_JOB = WHEEL_UNFIT.variant(
     message="the module of the job {job} (spark_jobs/src/millrace_jobs/jobs/{job}.py{line}) fails: {error}",
@@ -72,6 +77,8 @@ def job_problems(model: Model) -> Iterator[Problem]:
             if str(wheel).startswith("/") or is_url(str(wheel)):  # else reported as PATH_RELATIVE
                 yield node.report(WHEEL_ABSENT_URL if is_url(str(wheel)) else WHEEL_ABSENT, WHEEL, wheel)
             continue
+        if changed := changed_sources(node.wheel):
+            yield node.report(WHEEL_UNFIT_STALE, WHEEL, wheel, warning=True, files=_some(changed))
         if node.answers.error:
             kind = WHEEL_UNFIT_OLD if node.answers.error.endswith("'millrace_jobs.uses'") else WHEEL_UNFIT
             yield node.report(kind, WHEEL, wheel, error=node.answers.error)
@@ -88,6 +95,11 @@ def job_problems(model: Model) -> Iterator[Problem]:
         for job, texts in zip(node.jobs, node.answers.problems, strict=False):
             if job.configured and not any(not_json(job.config)):
                 yield from _of_job(node, job, node.answers.jobs, texts)
+
+
+def _some(files: Sequence[str]) -> str:
+    """Return the first of several files, and the number of the others."""
+    return files[0] if len(files) == 1 else f"{files[0]} and {count_of(len(files) - 1, 'more file')}"
 
 
 def _of_job(node: SparkNode, job: Job, known: Sequence[str], texts: Sequence[str]) -> Iterator[Problem]:
