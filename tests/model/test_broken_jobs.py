@@ -75,7 +75,7 @@ def test_sources_that_are_newer_than_the_wheel(tmp_path: Path) -> None:
     (sources / "__pycache__" / "io.cpython-311.pyc").write_text("")
     (line,) = said({"spark": {"spark_job_wheel": str(wheel)}}, tmp_path / "2")
     assert line.startswith(f"warn WHEEL_UNFIT group spark/spark_job_wheel = {wheel}: built from other sources"), line
-    assert "lacks the changes of src/millrace_jobs/io.py and 1 more file; rebuild it: `packaging/build.sh" in line, line
+    assert "does not have the changes of src/millrace_jobs/io.py and 1 more file; rebuild it: `pack" in line, line
 
 
 def test_a_wheel_from_elsewhere_has_no_sources(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ WHEEL_UNFIT_OLD = WHEEL_UNFIT.variant(
     advice="rebuild it with this version: `packaging/build.sh jobs`",
 )
 WHEEL_UNFIT_STALE = WHEEL_UNFIT.variant(
-    message="built from other sources than those in spark_jobs: the wheel lacks the changes of {files}",
+    message="built from other sources than those in spark_jobs: the wheel does not have the changes of {files}",
     advice="rebuild it: `packaging/build.sh jobs`, or keep it if the hosts are to get the sources of its build",
 )
 WHEEL_UNFIT_JOB = WHEEL_UNFIT.variant(
