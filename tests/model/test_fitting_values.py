@@ -170,9 +170,9 @@ def rule(text: str) -> dict[str, Any]:
         (job(spark={"spark.executor.heartbeatInterval": "20s"}), []),
         (job(spark={"spark.local.dir": "/var/lib/spark-job/count_words/checkpoint/tmp"}),
          [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
-        (job(spark={"spark.local.dir": "/data/tmp, /var/lib/spark-job/count_words/checkpoint/tmp"}),
+        (job(spark={"spark.local.dir": "/var/lib/spark-job/tmp, /var/lib/spark-job/count_words/checkpoint/tmp"}),
          [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
-        (job(spark={"spark.local.dir": "/data/tmp,/var/lib/spark-job/count_words/tmp"}), []),
+        (job(spark={"spark.local.dir": "/var/lib/spark-job/tmp,/var/lib/spark-job/count_words/tmp"}), []),
         # Waits, and what may stand still.
         ({"kafka": {"kafka_stop_timeout": 5}}, ["warn STOP_TIMEOUT_SHORT group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
