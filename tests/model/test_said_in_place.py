@@ -186,7 +186,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             "warn JOB_TWICE dc1-spark4/standby: dc1-spark3 and this host both run count_words, whose results are "
             "written twice, and project_orders, of which one instance waits for the other",
-            "set standby: true on one of the two hosts",
+            "set state: stopped on one of the two hosts, or make it a standby",
         ),
     ],
 )  # fmt: skip

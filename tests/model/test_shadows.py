@@ -119,3 +119,16 @@ def test_what_is_as_ansible_is_meant(
     inventory: str, hosts: dict[str, str], variables: dict[str, Any], tmp_path: Path
 ) -> None:
     assert said(hosts, variables, tmp_path, inventory) == []
+
+
+def test_a_group_in_hosts_yml_and_in_group_vars(tmp_path: Path) -> None:
+    """Users that hosts.yml declares would be lost without a word; the same value twice is no loss."""
+    first = "    layout: single\n"
+    users = {first: f"{first}    kafka_users: [{{name: orders, password: '{{{{ vault.passwords.lab }}}}'}}]\n"}
+    lines = said(users, {}, tmp_path)
+    assert [line for line in lines if line.startswith("FILE_RIVALS")] == [
+        "FILE_RIVALS group_vars/all/resources.yml/kafka_users: hosts.yml sets this variable too: one of the two "
+        "files silently overrides the other; set the variable in one of the two"
+    ]
+    same = {first: f"{first}    ansible_user: ops\n"}
+    assert [line for line in said(same, {}, tmp_path / "same") if line.startswith("FILE_RIVALS")] == []

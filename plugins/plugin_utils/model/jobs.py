@@ -416,7 +416,8 @@ def _slots(job: Job) -> tuple[str, int] | None:
 JOB_TWICE = ProblemKind(
     "JOB_TWICE",
     "also runs on {host}: both hosts read each record, so the results are written twice",
-    "set standby: true on one of the two hosts (only if it can read the job's progress), or state: stopped",
+    "set state: stopped on one of the two hosts, or make it a standby, if it can read the job's progress "
+    "(docs/glossary.md#standby)",
     warning=True,
 )
 JOB_TWICE_WAITS = JOB_TWICE.variant(

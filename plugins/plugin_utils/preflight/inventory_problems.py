@@ -45,6 +45,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.plaintext
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.precedence import (
     overridden_values,
     replaced_defaults,
+    rival_values,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.suppression import is_explained
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import explain, file_of
@@ -130,6 +131,7 @@ def _problems(reader: Reader, model: Model) -> list[Problem]:
         *conflicts(reader, model),
         *overridden_values(reader, model),
         *replaced_defaults(reader, model),
+        *rival_values(reader, model),
         *plaintext_secrets(reader, model),
         *secrets_in_units(reader, model),
         *text_switches(raw, model),

@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import texts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_files import FILE_RIVALS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import file_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.unused_variables import BROKER_VARIABLES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
@@ -44,6 +45,22 @@ def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
             is_intended = weaker.in_files == stronger.in_files and weaker.order[1] != stronger.order[1]
             if few < many and not is_intended:
                 yield _shadowed(reader, model, name, weaker, stronger, hosts)
+
+
+def rival_values(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield a problem for each variable that a group sets in hosts.yml and, with another value, in its group_vars.
+
+    Ansible uses group_vars alone: users that hosts.yml declares would be lost.
+    """
+    names = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
+    for name in names.keys() - {ORDER}:
+        layers = {(layer.group, layer.in_files): layer for layer in reader.layers if layer.set_by_site(name)}
+        for (group, in_files), weaker in layers.items():
+            stronger, hosts = layers.get((group, True)), model.all_groups.get(group)
+            if in_files or not stronger or not hosts or weaker.variables[name] == stronger.variables[name]:
+                continue
+            place, other = (_file(reader, hosts[0], layer, name) for layer in (stronger, weaker))
+            yield FILE_RIVALS.problem((), f"{place}/{name}", other=other)
 
 
 def _readers(model: Model, name: str) -> frozenset[str]:

@@ -27,21 +27,22 @@ def wrong(code: str, place: str, advice: str, cluster: dict[str, Any] | None = N
 
 def without(group: str, hosts: str, code: str, advice: str) -> Mistake:
     """Return a mistake: a group of the cluster has another name, so that the cluster has no such hosts."""
-    return Mistake(code, hosts, advice, hosts={f"    {group}:": f"    former_{group}:"}, inventory=INVENTORY)
+    renamed = {f"    {group}:": f"    former_{group}:"}
+    return Mistake(code, hosts, advice, hosts=renamed, also=frozenset({"HOST_WITHOUT_FUNCTION"}), inventory=INVENTORY)
 
 
 MISTAKES: tuple[Mistake, ...] = (
-    without("spark_masters", "dc1-worker1, dc1-worker2", "SPARK_CLUSTER", "add a host to the group spark_masters"),
+    without("spark_masters", "group spark_workers", "SPARK_CLUSTER", "add a host to the group spark_masters"),
     Mistake(
         "SPARK_CLUSTER_SECRET",
-        "vault.spark_cluster_secret",
+        "groups spark_masters and spark_workers/spark_cluster_secret",
         "openssl rand",
         inventory=INVENTORY,
         extra={"vault": {**VAULT, "spark_cluster_secret": "too-short"}},
     ),
     Mistake(
         "SPARK_CLUSTER_SHARED",
-        "spark_cluster_shared",
+        "group all/spark_cluster_shared",
         "/var/lib/spark-job/shared",
         hosts={"spark_cluster_shared: /var/lib/spark-job/shared": "spark_cluster_shared: /srv/shared"},
         also=frozenset({"JOB_DIRECTORY"}),
@@ -74,7 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
     wrong(
         "JOB_SPARK_SECRET",
         ".config.spark[spark.hadoop.fs.s3a.secret.key]",
-        "spark-defaults.conf",
+        "can have no secret besides",
         spark={"spark.hadoop.fs.s3a.secret.key": "{{ vault.passwords.count_words }}"},
     ),
 )
