@@ -74,7 +74,7 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     assert clear.returncode == 2
     said = re.findall(r"SECRET_CLEAR (.*)", clear.stdout)
     assert said == [
-        f"group all/vault: 11 secrets in plain text: the file is not encrypted; run `ansible-vault encrypt {file}`, "
+        f"group all/vault: 12 secrets in plain text: the file is not encrypted; run `ansible-vault encrypt {file}`, "
         "with new secrets if others could read these"
     ]
     words = (VAULT["pki_passphrase"], *VAULT["passwords"].values(), *VAULT["database_passwords"].values())
@@ -171,7 +171,7 @@ def test_secrets_of_a_lab_are_random_and_kept(tmp_path: Path) -> None:
         assert (first["vault"], first["kafka_users"]) == (again["vault"], again["kafka_users"])
         words = [first["vault"]["pki_passphrase"], *first["vault"]["passwords"].values()]
         assert [len(word) for word in words] == [32, 32, 32, 32]
-        assert len(list((tmp_path / lab / ".lab" / "lab" / "secrets").iterdir())) == 4
+        assert len(list((tmp_path / lab / ".lab" / "lab" / "secrets").iterdir())) == 5
         found += words
     assert len(set(found)) == 8
 

@@ -122,7 +122,7 @@ def test_what_is_as_ansible_is_meant(
 
 
 def test_a_group_in_hosts_yml_and_in_group_vars(tmp_path: Path) -> None:
-    """Users that hosts.yml declares would be lost without a word; the same value twice is no loss."""
+    """Users that hosts.yml declares would be lost without a word; another single value may be intended."""
     first = "    layout: single\n"
     users = {first: f"{first}    kafka_users: [{{name: orders, password: '{{{{ vault.passwords.lab }}}}'}}]\n"}
     lines = said(users, {}, tmp_path)
@@ -130,5 +130,5 @@ def test_a_group_in_hosts_yml_and_in_group_vars(tmp_path: Path) -> None:
         "FILE_RIVALS group_vars/all/resources.yml/kafka_users: hosts.yml sets this variable too: one of the two "
         "files silently overrides the other; set the variable in one of the two"
     ]
-    same = {first: f"{first}    ansible_user: ops\n"}
-    assert [line for line in said(same, {}, tmp_path / "same") if line.startswith("FILE_RIVALS")] == []
+    single = {first: f"{first}    ansible_user: root\n"}
+    assert [line for line in said(single, {}, tmp_path / "single") if line.startswith("FILE_RIVALS")] == []

@@ -20,7 +20,7 @@ ORDERS = {
     },
 }
 WRONG = (
-    wrong("JOB_CLUSTER", ".config.spark[spark.cores.max]", "remove it", spark={"spark.cores.max": 4}),
+    wrong("JOB_CLUSTER", ".config.spark[spark.cores.max]", "use the keys of cluster", spark={"spark.cores.max": 4}),
     wrong(
         "JOB_CLUSTER",
         ".config.checkpoint",
@@ -48,7 +48,12 @@ WRONG = (
         "a whole number with one letter",
         cluster={"cores": 2, "executor_memory": "1.5g", "port": 7200},
     ),
-    wrong("JOB_CLUSTER", ".config.spark[spark.executor.memory]", "remove it;", spark={"spark.executor.memory": "8g"}),
+    wrong(
+        "JOB_CLUSTER",
+        ".config.spark[spark.executor.memory]",
+        "use the keys of cluster",
+        spark={"spark.executor.memory": "8g"},
+    ),
     Mistake(
         "SPARK_CLUSTER_SAME",
         "dc1-worker2/spark_cluster_shared",

@@ -42,14 +42,8 @@ GUTTER, PAD = 30, 8
 """Space left of a rack for the lines of the two networks, and between a box and its content."""
 BUSES = {"client": (6.0, ""), "replication": (16.0, "5 3")}
 """By network: where its line is in the gutter, and the dashes of the line."""
-FUNCTIONS = {
-    "zookeeper": "ZooKeeper server",
-    "kafka": "broker",
-    "database": "PostgreSQL",
-    "spark": "Spark jobs",
-    "spark_masters": "Spark master",
-    "spark_workers": "Spark worker",
-}
+FUNCTIONS = {"zookeeper": "ZooKeeper server", "kafka": "broker", "database": "PostgreSQL", "spark": "Spark jobs"}
+FUNCTIONS |= {"spark_masters": "Spark master", "spark_workers": "Spark worker"}
 SOURCES = {
     "client": "clients",
     "replication": "replication network",
@@ -57,9 +51,8 @@ SOURCES = {
     "kafka": "brokers",
     "zookeeper": "ZooKeeper servers",
     "spark": "Spark hosts",
-    "spark_masters": "Spark masters",
-    "spark_workers": "Spark workers",
 }
+SOURCES |= {"spark_masters": "Spark masters", "spark_workers": "Spark workers"}
 PORTS = {
     "zookeeper_secure_client_port": "client port of ZooKeeper, TLS",
     "zookeeper_client_port": "client port of ZooKeeper, unencrypted",

@@ -100,7 +100,7 @@ def same(model: Model) -> Iterator[Problem]:
 JOB_CLUSTER = ProblemKind("JOB_CLUSTER", "there is no Spark cluster", "add hosts to spark_masters and spark_workers")
 JOB_CLUSTER_LOOP = JOB_CLUSTER.variant(message="{program} runs without Spark", advice="remove cluster from this job")
 JOB_CLUSTER_FIXED = JOB_CLUSTER.variant(
-    message="cluster sets this property", advice="remove it; cluster has the keys cores and port"
+    message="cluster sets this property", advice="remove it, and use the keys of cluster"
 )
 JOB_CLUSTER_STATE = JOB_CLUSTER.variant(
     message="state of tasks would be in a directory that workers do not share: the job would fail once an executor "
@@ -243,11 +243,11 @@ def shared_directories(model: Model) -> Iterator[Problem]:
 JOB_SPARK_SECRET = ProblemKind(
     "JOB_SPARK_SECRET",
     "a secret: PySpark passes each property as an argument of the JVM, which all users of the host can read",
-    "remove it; use spark-defaults.conf in a directory of SPARK_CONF_DIR, set by Environment in unit_overrides",
+    "use spark-defaults.conf in a directory of SPARK_CONF_DIR, set by Environment in unit_overrides",
 )
-JOB_SPARK_SECRET_OWN = JOB_SPARK_SECRET.variant(advice="remove it; vault.spark_cluster_secret sets it")
+JOB_SPARK_SECRET_OWN = JOB_SPARK_SECRET.variant(advice="remove it, because vault.spark_cluster_secret sets it")
 JOB_SPARK_SECRET_CLUSTER = JOB_SPARK_SECRET.variant(
-    advice="remove it; a job with the key cluster can have no secret besides that of the cluster"
+    advice="remove it: a job with the key cluster can have no secret besides that of the cluster"
 )
 
 

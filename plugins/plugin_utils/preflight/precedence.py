@@ -48,16 +48,19 @@ def overridden_values(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def rival_values(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield a problem for each variable that a group sets in hosts.yml and, with another value, in its group_vars.
+    """Yield a problem for each list or dict that a group sets in hosts.yml and, with another value, in its group_vars.
 
-    Ansible uses group_vars alone: users that hosts.yml declares would be lost.
+    Ansible uses group_vars alone: users that hosts.yml declares would be lost. Another single value may be intended.
     """
     names = dict.fromkeys(name for layer in reader.layers for name in layer.variables)
     for name in names.keys() - {ORDER}:
         layers = {(layer.group, layer.in_files): layer for layer in reader.layers if layer.set_by_site(name)}
         for (group, in_files), weaker in layers.items():
             stronger, hosts = layers.get((group, True)), model.all_groups.get(group)
-            if in_files or not stronger or not hosts or weaker.variables[name] == stronger.variables[name]:
+            value = weaker.variables[name]
+            if in_files or not stronger or not hosts or value == stronger.variables[name]:
+                continue
+            if not isinstance(value, (Mapping, list)):
                 continue
             place, other = (_file(reader, hosts[0], layer, name) for layer in (stronger, weaker))
             yield FILE_RIVALS.problem((), f"{place}/{name}", other=other)

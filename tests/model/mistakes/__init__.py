@@ -2,9 +2,9 @@
 
 Each module here is named as the module of rules in plugins/plugin_utils/model whose mistakes it holds. Exceptions:
 bootstrap in clients, certificate_names in security, ciphers in weakened, database_memory in databases, drop_ins in
-units, hierarchy in ensemble, holders in access, java_flags and jvm_paths in jvm, places in identity, ports in networks,
-principals and store_groups in security, sessions in ensemble, topic_replicas in topics. tests/generate_errors.py makes
-docs/errors.md from these tables.
+units, hierarchy in ensemble, holders in access, java_flags and jvm_paths in jvm, job_hosts in jobs, places in
+identity, ports in networks, principals and store_groups in security, sessions in ensemble, topic_replicas in topics.
+tests/generate_errors.py makes docs/errors.md from these tables.
 """
 
 from __future__ import annotations

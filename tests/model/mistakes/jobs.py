@@ -144,7 +144,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_TWICE",
         "group spark/spark_job_jobs[count_words]",
-        "standby: true",
+        "set state: stopped on one of the two hosts",
         variables={"spark": job()["spark_consumer"]},
     ),
     Mistake(
