@@ -177,6 +177,7 @@ LAYERS = {
     "Kafka": "through the gate: one broker at a time, or the brokers of one rack",
     "Topics, users, ACLs and quotas": "by requests to the brokers",
     "Databases": "users, rights, tables",
+    "Spark cluster": "workers restart one at a time",
     "Spark jobs": "restarted if changed",
     "MirrorMaker": "one worker at a time",
     "Metrics": "restarted if changed",
