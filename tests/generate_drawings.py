@@ -213,7 +213,7 @@ def run() -> str:
     y += 12
     plays = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     layers = [str(play["name"]) for play in plays if "layers/" in play["ansible.builtin.import_playbook"]]
-    space = 14.0
+    space = 8.0
     width = (inner - (len(layers) - 1) * space) / len(layers)
     svg_y = _row(svg, y, [(name, LAYERS[name]) for name in layers], width, space)
     text = (
