@@ -3,11 +3,9 @@
 import json
 
 import pytest
-from model.mistakes.base import VAULT
 
 from render.conftest import Hosts
 
-SECRET = VAULT["spark_cluster_secret"]
 ADDRESSES = {
     "dc1-master1": "198.18.40.51",
     "dc1-worker1": "198.18.40.61",
@@ -17,7 +15,6 @@ ADDRESSES = {
 }
 LOGIN = [
     "spark.authenticate true",
-    f"spark.authenticate.secret {SECRET}",
     "spark.network.crypto.cipher AES/GCM/NoPadding",
     "spark.network.crypto.enabled true",
 ]
@@ -54,12 +51,18 @@ def test_the_secret_is_in_one_file_of_each_host(hosts: Hosts) -> None:
         "dc1-worker2": "/etc/spark-cluster/spark.conf",
         "dc1-spark2": "/etc/spark-job/cluster/spark-defaults.conf",
     }
+    secrets = set()
     for host, path in files.items():
         lines = hosts[host].secret(path).splitlines()
-        assert [line for line in lines if "authenticate" in line or "crypto" in line] == LOGIN
+        found = [line for line in lines if "authenticate" in line or "crypto" in line]
+        (secret,) = (line for line in found if line.startswith("spark.authenticate.secret "))
+        secrets.add(secret.split()[1])
+        assert [line for line in found if line != secret] == LOGIN
         assert (hosts[host].file(path)["group"], hosts[host].file(path)["mode"]) == ("spark", "0640")
+    assert len(secrets) == 1
     for host in ADDRESSES:
-        assert SECRET not in json.dumps([{**file, "secret_base64": ""} for file in hosts[host].items("files")])
+        open_files = [{**file, "secret_base64": ""} for file in hosts[host].items("files")]
+        assert not any(secret in json.dumps(open_files) for secret in secrets)
 
 
 def test_a_job_on_the_cluster(hosts: Hosts) -> None:

@@ -49,9 +49,11 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{self._task._role.get_name(include_role_fqcn=False)}.json").write_text(
-        json.dumps(result.validated_parameters)
-    )
+    role = self._task._role.get_name(include_role_fqcn=False)
+    file = folder / f"{role}.json"
+    if role == "spark_cluster" and file.exists() and not result.validated_parameters["units"]:
+        file = file.with_suffix(".more.json")  # its last tasks, which concern the shared directory alone
+    file.write_text(json.dumps(result.validated_parameters))
     units = {unit["name"]: {"active": False, "restart_owed": False} for unit in result.validated_parameters["units"]}
     return {"changed": False, "changes": [], "units": units}
 
