@@ -45,7 +45,7 @@ def test_every_host_has_the_variables_of_every_function(tmp_path: Path) -> None:
     found = values(tmp_path, {"hosts.yml": PLUGIN + HOSTS}, "z")
     assert found[NAME] == OURS
     assert list(found["function_units"]) == [name for name, function in functions().items() if function.units]
-    assert list(functions())[:4] == ["zookeeper", "kafka", "database", "spark"]
+    assert list(functions())[:4] == ["zookeeper", "kafka", "database", "spark_masters"]
     assert [name for function in functions().values() for name in function.variables if name not in found] == []
 
 
