@@ -1,8 +1,8 @@
-"""Options, notes and attributes of the modules that manage the resources of a cluster."""
+"""Notes and attributes of the modules that manage the resources of a cluster."""
 
 
 class ModuleDocFragment:
-    """The connection, the expected cluster, and what the modules have in common."""
+    """What the modules have in common, besides the options of kafka_cluster."""
 
     DOCUMENTATION = """
 notes:
@@ -14,12 +14,6 @@ notes:
     true if anything was, or may have been, written. The next run writes the rest.
   - If no broker answers, the message names the step that fails (DNS, TCP, TLS, SASL, advertised listener, controller)
     within 10 s, and a missing controller within 15 s.
-options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
 attributes:
   check_mode: {description: "Reports what a run would change, and writes nothing.", support: full}
   diff_mode:

@@ -108,6 +108,7 @@ options:
     default: "User:admin"
   super_users: {type: list, elements: str, default: [], description: Principals that need no ACL.}
 extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
   - millrace.kafka.kafka_resources
   - millrace.kafka.kafka_writes
   - millrace.kafka.kafka_prune

@@ -52,7 +52,10 @@ options:
       and C(min.insync.replicas).
     type: bool
     default: false
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
 requirements: [confluent-kafka, kafka-python]
 seealso:
   - {module: millrace.kafka.kafka_live_config}

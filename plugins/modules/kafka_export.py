@@ -33,12 +33,7 @@ description:
   - Names may contain anything, also templates; the filter P(millrace.kafka.exported_yaml#filter) writes them so that
     Ansible does not evaluate them.
   - Topics whose name begins with C(_) are internal, and are not exported.
-options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
+extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: The module only reads., support: full}
   diff_mode: {description: Returns no diff., support: none}

@@ -56,7 +56,10 @@ options:
       offsets:
         description: "Offsets by topic and partition, as C({orders: {0: 1200}})."
         type: dict
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """

@@ -22,17 +22,13 @@ description:
   - M(millrace.kafka.kafka_export) returns them as variables of an inventory; M(millrace.kafka.kafka_groups) returns
     consumer groups.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
   gather_subset:
     description: What to return.
     type: list
     elements: str
     choices: [brokers, topics, users, acls, quotas]
     default: [brokers, topics, users, acls, quotas]
+extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: The module only reads., support: full}
   diff_mode: {description: Returns no diff., support: none}

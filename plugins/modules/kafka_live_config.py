@@ -47,7 +47,10 @@ options:
         description: Whether the process was started with this file, or has a pending restart.
         type: bool
         default: false
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
 requirements: [confluent-kafka, kafka-python]
 seealso:
   - {module: millrace.kafka.kafka_broker_config}

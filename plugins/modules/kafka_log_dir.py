@@ -66,7 +66,7 @@ options:
       C(unlimited).
     type: str
     default: ""
-extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
+extends_documentation_fragment: [millrace.kafka.kafka_cluster, millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
   check_mode: {description: Returns what would be copied and changes nothing., support: full}
   diff_mode: {description: The plan shows the changes., support: none}

@@ -42,6 +42,7 @@ options:
         type: bool
         default: false
 extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
   - millrace.kafka.kafka_resources
   - millrace.kafka.kafka_writes
   - millrace.kafka.kafka_prune

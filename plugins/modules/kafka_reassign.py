@@ -105,7 +105,7 @@ options:
     description: Name of the plan that check mode printed. If the plan would now be another one, nothing is moved.
     type: str
     default: ""
-extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
+extends_documentation_fragment: [millrace.kafka.kafka_cluster, millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
   check_mode: {description: Returns the plan and moves nothing., support: full}
   diff_mode: {description: The plan shows the changes., support: none}

@@ -21,11 +21,6 @@ description:
   - V(purge) and V(recreate) delete records, and require the topic's name again in O(confirm). They are rejected for
     topics whose name begins with C(_). In check mode they report what they would do, without O(confirm).
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
-  cluster_id:
-    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
-    type: str
-    default: ""
   topic: {type: str, required: true, description: Name of the topic.}
   do:
     description:
@@ -46,6 +41,7 @@ options:
   timestamp: {type: str, description: "Find records from this time on, as C(2026-01-31T08:00:00Z)."}
   limit: {type: int, default: 1, description: Maximum number of records to return.}
   confirm: {type: str, default: "", description: The name of the topic again. Required to delete its records.}
+extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: Writes nothing., support: full}
   diff_mode: {description: Returns no diff., support: none}

@@ -79,6 +79,7 @@ options:
       id: {type: int, required: true, description: C(broker.id).}
       rack: {type: str, description: "C(broker.rack), if it has one."}
 extends_documentation_fragment:
+  - millrace.kafka.kafka_cluster
   - millrace.kafka.kafka_resources
   - millrace.kafka.kafka_writes
   - millrace.kafka.kafka_prune
