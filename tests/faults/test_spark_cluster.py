@@ -97,7 +97,7 @@ def test_counts_are_exact_after_every_kill(
 def test_a_worker_that_restarts_lets_its_executors_leave(
     lab: Lab, word_counts: LastCounts, run_id: str, note: Callable[[str], None]
 ) -> None:
-    """The job goes on with the other worker; no task is lost with an executor."""
+    """A worker is decommissioned before it stops, and every word is counted meanwhile."""
     wanted = publish(lab, run_id, 0)
     until_none("the job counts", partial(word_counts.differences, wanted), PATIENCE)
     until("the cluster is whole", partial(whole, lab), PATIENCE)

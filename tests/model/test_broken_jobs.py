@@ -79,7 +79,7 @@ def test_sources_that_are_newer_than_the_wheel(tmp_path: Path) -> None:
 
 
 def test_a_wheel_from_elsewhere_has_no_sources(tmp_path: Path) -> None:
-    """Nothing is said of a wheel that is not in the folder .build of a checkout."""
+    """A wheel outside of the folder .build of a checkout causes no warning."""
     wheel, sources = checkout(tmp_path)
     (sources / "io.py").write_text("")
     other = wheel.rename(tmp_path / wheel.name)

@@ -245,7 +245,7 @@ def test_durations(batches: Batches, tmp_path: Path) -> None:
 
 
 def path_form(group: str, *names: str) -> list[str]:
-    """Return what is said of paths of files in variables of a group."""
+    """Return the reported problems of paths of files in variables of a group."""
     return [f"PATH_FORM group {group}/{name}" for name in names]
 
 

@@ -122,7 +122,7 @@ def test_what_is_as_ansible_is_meant(
 
 
 def test_a_group_in_hosts_yml_and_in_group_vars(tmp_path: Path) -> None:
-    """Users that hosts.yml declares would be lost without a word; another single value may be intended."""
+    """Users of hosts.yml are lost, so a list causes an error. A second scalar value may be intended."""
     first = "    layout: single\n"
     users = {first: f"{first}    kafka_users: [{{name: orders, password: '{{{{ vault.passwords.lab }}}}'}}]\n"}
     lines = said(users, {}, tmp_path)

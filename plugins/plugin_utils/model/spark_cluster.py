@@ -47,7 +47,7 @@ def groups(model: Model) -> Iterator[Problem]:
 
 SPARK_CLUSTER_SECRET = ProblemKind(
     "SPARK_CLUSTER_SECRET",
-    "shorter than {least} characters: whoever guesses it runs code on each worker",
+    "shorter than {least} characters: an attacker who guesses the secret can run code on each worker",
     "create one, for example with openssl rand -base64 32, and keep it in vault.spark_cluster_secret",
 )
 
