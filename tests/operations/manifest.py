@@ -1,6 +1,6 @@
 """Runs on a host: prints what a change of it would change, one fact a line. Standard library only.
 
-`--live` leaves out as well what running services write.
+`--live` leaves out as well what running services write, and the services that timers start now and then.
 """
 
 import os
@@ -68,6 +68,20 @@ def value(path: str) -> bytes:
         return str(error).encode()
 
 
+def started_by_timers() -> set[str]:
+    """Return the services that timers start: each is active for a moment, and nothing has changed the host then."""
+    command = ["systemctl", "show", "-p", "Triggers", "--value", "*.timer"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def states(text: str) -> Iterator[str]:
+    """Yield the lines of `systemctl list-units` without what timers change: a timer runs as long as its service."""
+    passing = started_by_timers()
+    for unit, loaded, active, sub, *about in map(str.split, text.splitlines()):
+        if unit not in passing:
+            yield " ".join([unit, loaded, active, *([] if unit.endswith(".timer") else [sub]), *about])
+
+
 def main() -> None:
     """Print everything, sorted."""
     live = "--live" in sys.argv[1:]
@@ -75,7 +89,9 @@ def main() -> None:
     found |= {f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines()}
     for command in COMMANDS:
         done = subprocess.run(command.split(), capture_output=True, text=True, check=True)
-        found |= {f"{command}: {line}" for line in done.stdout.splitlines()}
+        is_state = live and command.startswith("systemctl list-units")
+        lines = states(done.stdout) if is_state else done.stdout.splitlines()
+        found |= {f"{command}: {line}" for line in lines}
     print("\n".join(sorted(found)))
 
 
