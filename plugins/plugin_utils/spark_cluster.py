@@ -74,7 +74,9 @@ def on_cluster(job: Mapping[str, Any]) -> bool:
 def properties(request: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     """Return {property of Spark: value} of a job with the key `cluster`, whose value is `request`.
 
-    A locality wait of 0 s: after the loss of a worker, its partitions need not wait for other hosts.
+    A locality wait of 0 s: after the loss of a worker, its partitions need not wait for other hosts. Tasks that read
+    data of a lost executor give up after some seconds: meanwhile they hold the locks of their partitions' state, for
+    which the repeated tasks wait (SPARK-42566).
     """
     port = whole(request.get("port")) or 0
     return {
@@ -90,6 +92,10 @@ def properties(request: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
         "spark.executor.memory": str(request.get("executor_memory") or "1g"),
         "spark.locality.wait": "0s",
         "spark.decommission.enabled": "true",
+        "spark.shuffle.io.maxRetries": "2",
+        "spark.shuffle.io.retryWait": "1s",
+        "spark.shuffle.io.connectionCreationTimeout": "5s",
+        "spark.shuffle.io.connectionTimeout": "30s",
     }
 
 
