@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import has_s
 
 Job = Mapping[str, Any]
 HOME = PurePosixPath("/var/lib/spark-job")
+WATCHDOG = 600
+"""Default of the key `watchdog` of a job, in seconds, and WatchdogSec of the unit of all jobs."""
 
 
 def present(jobs: Sequence[Job]) -> list[Job]:
@@ -39,13 +41,21 @@ def spark_job_drop_in(job: Job) -> str:
     return drop_in(job.get("unit_overrides") or {}, "spark_job", f"unit_overrides of {job['name']} in spark_job_jobs")
 
 
-def drop_in_path(job: Job) -> PurePosixPath:
-    """Return the path of a job's drop-in file for systemd.
+def drop_in_path(job: Job, name: str = "unit_overrides") -> PurePosixPath:
+    """Return the path of a drop-in file for systemd of a job.
 
-    systemd reads drop-ins in the order of their names. So this file, unit_overrides.conf, overrides overrides.conf,
-    which applies to all jobs.
+    systemd reads drop-ins in the order of their names. So unit_overrides.conf overrides overrides.conf, which applies
+    to all jobs, and both override 10-watchdog.conf.
     """
-    return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/unit_overrides.conf")
+    return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/{name}.conf")
+
+
+def spark_job_watchdog(job: Job) -> str:
+    """Return the text of the drop-in with the watchdog of a job; "" if the job has the default of the unit."""
+    seconds = job.get("watchdog")
+    if seconds is None or str(seconds) == str(WATCHDOG):
+        return ""
+    return drop_in({"Service": {"WatchdogSec": seconds}}, "spark_job", f"watchdog of {job['name']} in spark_job_jobs")
 
 
 def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
@@ -56,9 +66,10 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
     The digest is over everything with which the job's process is started: the program's name, its `release`, the text
     `unit` of the systemd unit, the drop-in, and the configuration with `jars`, the directory of jar files.
     """
-    name = job.get("job") or job["name"]
+    name, watchdog = job.get("job") or job["name"], spark_job_watchdog(job)
     environment = [f"{key}={value}" for key, value in (job.get("environment") or {}).items()]
-    more = [*([spark_job_drop_in(job)] if job.get("unit_overrides") else []), *environment]
+    drop_ins = [*([spark_job_drop_in(job)] if job.get("unit_overrides") else []), *filter(None, [watchdog])]
+    more = [*drop_ins, *environment]
     digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars), *more]).encode()).hexdigest()
     return f"JOB={name}\nCONFIG_DIGEST={digest}\n" + "".join(f"{line}\n" for line in environment)
 
@@ -102,6 +113,9 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
     for job in jobs:
         state = "present" if job in present(jobs) and job.get("unit_overrides") else "absent"
         files.append({"path": str(drop_in_path(job)), "content": spark_job_drop_in(job), "state": state})
+        watchdog = spark_job_watchdog(job) if job in present(jobs) else ""
+        state = "present" if watchdog else "absent"
+        files.append({"path": str(drop_in_path(job, "10-watchdog")), "content": watchdog, "state": state})
     for job in present(jobs):
         base = {"owner": "root", "group": "spark", "mode": "0640"}
         secret = has_secret(job["config"])
@@ -132,7 +146,7 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
     ]
     for job in present(jobs):
         directories.append({"path": str(HOME / job["name"]), **owned})
-        if job.get("unit_overrides"):
+        if job.get("unit_overrides") or spark_job_watchdog(job):
             directories.append({"path": str(drop_in_path(job).parent)})
         directories += [
             {"path": job["config"][key], **owned}

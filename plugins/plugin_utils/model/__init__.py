@@ -269,6 +269,7 @@ RULES: tuple[Rule, ...] = (
     job_data.loops,
     jobs.slots,
     jobs.stop_timeouts,
+    jobs.watchdogs,
     job_hosts.duplicate_jobs,
     jobs.progress_groups,
     job_hosts.standbys,

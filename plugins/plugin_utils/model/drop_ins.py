@@ -270,6 +270,8 @@ def _findings(
         yield OWNED[key], {}
     elif variable in machine.inputs.defaults:
         yield UNIT_INPUT, {"input": variable}
+    elif key == "WatchdogSec" and (function is None or function.name == "spark"):
+        yield UNIT_INPUT, {"input": "watchdog of entries of spark_job_jobs"}
     elif key in ("MemoryMax", "MemoryHigh", "MemoryLimit", "LimitAS", "LimitDATA", "MemorySwapMax"):
         yield from _memory(machine, function, key, texts[-1]) if function else ()
     elif key == "Environment":

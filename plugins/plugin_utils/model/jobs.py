@@ -391,6 +391,24 @@ def stop_timeouts(model: Model) -> Iterator[Problem]:
                 yield node.report(JOB_STOP, f"{job.variable}.config.trigger_interval", interval[0], timeout=timeout)
 
 
+JOB_WATCHDOG = ProblemKind(
+    "JOB_WATCHDOG",
+    "systemd would restart the job before its first batch ends: a start takes up to a minute",
+    "use at least {least} (default: 600), or 0 to turn the watchdog off",
+)
+LEAST_WATCHDOG = 60  # seconds
+
+
+def watchdogs(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each job whose watchdog would restart it while it starts."""
+    for node in model.spark_nodes:
+        for entry in node.inputs.entries("spark_job_jobs"):
+            seconds = whole(entry.get("watchdog"))
+            if seconds and seconds < LEAST_WATCHDOG:
+                place = f"spark_job_jobs[{entry.get('name')}].watchdog"
+                yield node.report(JOB_WATCHDOG, place, seconds, least=LEAST_WATCHDOG)
+
+
 def _sets_stop_timeout(drop_in: Mapping[Any, Any]) -> bool:
     """Tell whether a drop-in of a systemd unit sets its stop timeout: TimeoutStopSec or TimeoutSec."""
     service = drop_in.get("Service")

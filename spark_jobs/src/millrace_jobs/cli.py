@@ -1,7 +1,7 @@
-"""The console script: `millrace-jobs JOB --config FILE`, and the commands `new-job`, `reposition`, `class-data`.
+"""The console script: `millrace-jobs JOB --config FILE`, and the commands of the dict `_COMMANDS`.
 
-Exit status: 0 after success or a stop by SIGTERM or SIGINT, 1 if the job or command failed, 2 if the configuration or
-the arguments are refused.
+Exit status: 0 after success or a stop by SIGTERM or SIGINT, 1 if the job or command failed (`status`: if a job has a
+problem), 2 if the configuration or the arguments are refused.
 """
 
 import argparse
@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
-from millrace_jobs import commands
+from millrace_jobs import commands, status
 from millrace_jobs.config import JOBS, Config, load
 from millrace_jobs.errors import BrokersUnavailable, ConfigError, JobError, Stopped
 from millrace_jobs.parts import PostgresSink
 
 _LOG = logging.getLogger(__name__)
 _COMMANDS = {
+    "status": "show all jobs of this host: state, last batch, lag",
     "new-job": "write the two files of a new job",
     "reposition": "make a job continue from other offsets; without --apply only show the records",
     "class-data": "load the classes of jobs, for a JVM that writes a class-data archive",
@@ -31,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _new_job(arguments.name)
     if arguments.job == "class-data":
         return _class_data(arguments.jars)
+    if arguments.job == "status":
+        return _status(arguments.directory, arguments.runtime, arguments.json)
     name = arguments.of if arguments.job == "reposition" else arguments.job
     try:
         config = load(name, arguments.config)
@@ -48,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if getattr(arguments, "migrate", False):
                 _migrate(config, arguments.rights_of, arguments.pending)
             else:
-                _run(config)
+                with status.reported(arguments.config.stem, config.trigger_seconds):
+                    _run(config)
     except Stopped as reason:
         _LOG.info("%s: %s", config.job, reason)
     except JobError as error:
@@ -83,8 +87,19 @@ def _parser() -> argparse.ArgumentParser:
     description = "class-data: run a job on files of its own, load every class of the jars, and end."
     archive = jobs.add_parser("class-data", description=description)
     archive.add_argument("--jars", type=Path, required=True, metavar="DIRECTORY", help="jars_directory of the jobs")
+    _add_status(jobs)
     _add_reposition(jobs)
     return parser
+
+
+def _add_status(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    description = "status: show all jobs of this host. Exit status 0: all are well, 1: a job has a problem."
+    command = commands.add_parser("status", description=description)
+    command.add_argument("--json", action="store_true", help="print a JSON list, for programs")
+    help_text = "the jobs' configuration files (default: %(default)s)"
+    command.add_argument("--directory", type=Path, default="/etc/spark-job", metavar="DIRECTORY", help=help_text)
+    help_text = "the jobs' status files (default: %(default)s)"
+    command.add_argument("--runtime", type=Path, default="/run/spark-job", metavar="DIRECTORY", help=help_text)
 
 
 def _add_reposition(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -133,6 +148,18 @@ def _new_job(name: str) -> int:
     return 0
 
 
+def _status(directory: Path, runtime: Path, as_json: bool) -> int:
+    from millrace_jobs import host_status
+
+    try:
+        jobs = host_status.read(directory, runtime)
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(host_status.as_json(jobs) if as_json else "\n".join(host_status.table(jobs)))
+    return int(any(job["problem"] for job in jobs))
+
+
 def _class_data(jars: Path) -> int:
     from millrace_jobs.class_data import load
 
@@ -155,6 +182,7 @@ def _run(config: Config) -> None:
     if stopping.is_set():
         return
     if job.loop is not None:
+        status.current().enter(status.RUNNING)
         job.loop(config.parameters, config.outputs, stopping)
     else:
         reposition.finish(config)
@@ -165,6 +193,7 @@ def _run(config: Config) -> None:
 def _run_queries(config: Config, stopping: Event) -> None:
     # Imported here because Spark takes a second: --help, --check and jobs without Spark do not need it.
     from millrace_jobs import runtime, session
+    from millrace_jobs.activity import SparkActivity
     from millrace_jobs.groups import GroupCommitter
     from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark
     from millrace_jobs.outage import KafkaWatch
@@ -179,12 +208,14 @@ def _run_queries(config: Config, stopping: Event) -> None:
         spark = session.build(config)
         try:
             stop_on_signals(stopping)  # again: a new session replaces the handler of SIGINT
+            status.current().watch(SparkActivity(spark))
             log = BatchLog(group)
             spark.streams.addListener(log)
             while not stopping.is_set():
                 ending = Event()
                 running = runtime.start(spark, config, stopping, ending)
                 log.add_queries(running)
+                status.current().enter(status.RUNNING)
                 try:
                     await_end(running, stopping, ending, watch if input_topics else None)
                 except BrokersUnavailable as error:
@@ -200,6 +231,7 @@ def _run_queries(config: Config, stopping: Event) -> None:
                 watch.close()
             if group is not None:
                 group.close()
+            status.current().watch(None)
             spark.stop()
 
 

@@ -47,6 +47,12 @@ class Config:
     parameters: Any
 
     @property
+    def trigger_seconds(self) -> float:
+        """How often a batch begins, in seconds; 0 for a job without queries."""
+        count, unit = self.trigger_interval.split()
+        return 0.0 if JOBS[self.job].loop else int(count) * _SECONDS[unit.rstrip("s")]
+
+    @property
     def topics(self) -> list[Topic]:
         """All topics that must exist before the job starts.
 

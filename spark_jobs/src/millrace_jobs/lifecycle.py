@@ -26,9 +26,10 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millrace_jobs import commands
+from millrace_jobs import commands, status
 from millrace_jobs.errors import BrokersUnavailable, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
+from millrace_jobs.lag import QueryFacts
 from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.query_counters import Tally, rows_of
 from millrace_jobs.runtime import Running
@@ -195,6 +196,8 @@ class BatchLog(StreamingQueryListener):
         self._group = group
         self._dead: dict[str, list[Mapping[str, int]]] = {}
         self._tallies: dict[str, Tally] = {}
+        self._facts_of: dict[str, QueryFacts] = {}
+        self._names: dict[str, str] = {}
 
     @property
     def _jlistener(self) -> Any:
@@ -215,15 +218,19 @@ class BatchLog(StreamingQueryListener):
         """
         for run in running:
             self._dead.setdefault(run.query.name, []).append(run.dead)
+            self._names[str(run.query.id)] = run.query.name
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log the batch if it read rows; pass its offsets to the consumer group, if there is a group.
+        """Log the batch if it read rows; show it in the status, and pass its offsets to the consumer group, if any.
 
         The line has the batch number, rows and seconds as text, then as JSON the same values and the counters of the
         query.
         """
-        progress = event.progress
-        self._tallies.setdefault(progress.name or "", Tally()).count_batch(progress)
+        progress, name = event.progress, event.progress.name or ""
+        tally = self._tallies.setdefault(name, Tally())
+        tally.count_batch(progress)
+        query = self._facts_of.setdefault(name, QueryFacts())
+        status.current().report(name, query.batch(progress, rows_of(progress), tally.facts(progress)))
         if rows := rows_of(progress):
             seconds = progress.batchDuration / 1000
             _LOG.info(
@@ -270,7 +277,12 @@ class BatchLog(StreamingQueryListener):
         """Do nothing; Spark requires the method."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Do nothing; Spark requires the method."""
+        """Show in the status that a query found no new records. Spark calls this every 10 seconds while that is so."""
+        name = self._names.get(str(event.id), "")
+        if name in self._facts_of:
+            status.current().report(name, self._facts_of[name].idle())
+        else:
+            status.current().seen()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """Do nothing: `await_end` reports the end of a query."""

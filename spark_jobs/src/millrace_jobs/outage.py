@@ -11,6 +11,8 @@ from threading import Event, Thread
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from millrace_jobs import status
+
 _LOG = logging.getLogger(__name__)
 _ASK_SECONDS = 20
 _ANSWER_SECONDS = 10
@@ -45,7 +47,7 @@ class KafkaWatch:
 
     def await_answer(self, stopping: Event) -> None:
         """Ask the brokers at once; return when a broker answers, or when `stopping` is set."""
-        self.silent = True
+        self._set_silent(True)
         self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
             pass
@@ -67,7 +69,8 @@ class KafkaWatch:
             try:
                 self._ask(admin)
             except (KafkaException, NoAnswer) as error:
-                self.silent, now = True, time.monotonic()
+                self._set_silent(True)
+                now = time.monotonic()
                 if now >= next_log:
                     reason = error.args[0].str() if isinstance(error, KafkaException) else "no response"
                     _LOG.warning(
@@ -77,7 +80,16 @@ class KafkaWatch:
             else:
                 if self.silent:
                     _LOG.warning("kafka: %s answers again after %d s", servers, time.monotonic() - silent_since)
-                silent_since, next_log, self.silent = time.monotonic(), 0.0, False
+                silent_since, next_log = time.monotonic(), 0.0
+                self._set_silent(False)
+
+    def _set_silent(self, silent: bool) -> None:
+        """Set `silent`, and show it in the status of the job."""
+        self.silent = silent
+        if silent:
+            status.current().wait(status.BROKERS)
+        else:
+            status.current().end_wait(status.BROKERS)
 
     def _ask(self, admin: AdminClient) -> None:
         """Ask the brokers for the ids of the topics, and add recreated topics to `recreated`.

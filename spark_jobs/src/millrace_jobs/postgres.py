@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg import sql
 
+from millrace_jobs import status
 from millrace_jobs.ends import Database
 from millrace_jobs.errors import JobError, Stopped
 from millrace_jobs.parts import PostgresSink
@@ -62,10 +63,13 @@ def retry(operation: Callable[[], T], stopping: Event) -> T:
     failing_since, next_log = time.monotonic(), 0.0
     while True:
         try:
-            return operation()
+            result = operation()
+            status.current().end_wait(status.DATABASE)
+            return result
         except psycopg.OperationalError as error:
             if error.sqlstate is not None and error.sqlstate[:2] not in _TRANSIENT:
                 raise _refused(error) from error
+            status.current().wait(status.DATABASE)
             now = time.monotonic()
             if now >= next_log:
                 reason = " ".join(str(error).split())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from millrace_jobs import status
 from millrace_jobs.contract import VERSION_HEADER, Contract
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
@@ -159,6 +160,7 @@ def send(
         reporting_fatal(lambda: producer.poll(0), sender.on_result)
         sender.log_progress(len(producer))
     while len(producer) and not sender.errors:
+        status.current().sent(sender.sent)
         if reporting_fatal(lambda: producer.flush(_FLUSH_SECONDS), sender.on_result) and stopping.is_set():
             raise JobError(
                 f"topic {sink.name}: {len(producer)} events were not acknowledged; the brokers do not answer"
@@ -187,6 +189,7 @@ class _Sender:
         Raises:
             JobError: an event was rejected.
         """
+        status.current().sent(self.sent)
         if self.errors:
             problem = (
                 "an event was refused and is missing in the topic; events that were in flight may have been stored"

@@ -9,6 +9,7 @@ from threading import Event
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from millrace_jobs import status
 from millrace_jobs.checks import jaas_options
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
@@ -18,6 +19,7 @@ _ANSWER_SECONDS = 2  # also the longest time that a stop waits for an answer
 _DESCRIBE_SECONDS = 30
 _POLL_SECONDS = 1
 _LOG_SECONDS = 10
+_NOT_FOUND = "not found"
 _NOT_YET = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE)
 
 # Java client -> librdkafka. A PEM key store holds key and certificates in one file.
@@ -50,8 +52,11 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
     next_log = time.monotonic()
     while not stopping.is_set():
         missing, reason = _missing(client, [topic.name for topic in topics])
+        waits = [] if not missing else [status.TOPICS] if reason == _NOT_FOUND else [status.BROKERS]
+        status.current().end_wait(*({status.BROKERS, status.TOPICS} - {*waits}))
         if not missing:
             return
+        status.current().wait(*waits)
         names = ", ".join(missing)
         now = time.monotonic()
         if now >= deadline:
@@ -124,4 +129,4 @@ def _missing(client: AdminClient, names: list[str]) -> tuple[list[str], str]:
         existing = client.list_topics(timeout=_ANSWER_SECONDS).topics
     except KafkaException as error:
         return names, f"no answer ({error.args[0].str()})"
-    return [name for name in names if name not in existing], "not found"
+    return [name for name in names if name not in existing], _NOT_FOUND

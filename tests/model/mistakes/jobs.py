@@ -136,6 +136,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"spark_consumer": {"spark_job_jobs": [{**RELAY, "config": SLOW}]}},
     ),
     Mistake(
+        "JOB_WATCHDOG",
+        "group spark_consumer/spark_job_jobs[count_words].watchdog",
+        "at least 60",
+        variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "watchdog": 10}]}},
+    ),
+    Mistake(
         "JOB_SLOTS",
         f"{PLACE}.spark[spark.master]",
         "use local[6]",

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from millrace_jobs import checks
+from millrace_jobs import checks, status
 from millrace_jobs.contract import CANARIES
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
@@ -129,6 +129,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
                 except BufferError:  # the queue is full: this canary counts as missing
                     _LOG.debug("canary %d was not sent", number)
                 number += 1
+                status.current().sent(number)
             reporting_fatal(lambda: producer.poll(0), on_result)
             refused += [error for error in errors if not _is_outage(error)]
             errors.clear()
