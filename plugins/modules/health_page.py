@@ -8,9 +8,11 @@ short_description: Print one page on the health of a site, and fail if something
 version_added: "1.0.0"
 description:
   - "Compares the results of other modules of this run with the inventory, and prints one page: modes of the ZooKeeper
-    servers, registered brokers with racks and endpoints, partitions, disks, units, certificates."
+    servers, registered brokers with racks and endpoints, partitions, disks, units, Spark jobs, certificates."
   - A host that did not answer, or a missing result, is a problem or an empty part of the page, not an error.
   - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
+  - A Spark job that waits for brokers, topics, its database or cores for more than 30 s, or that makes no progress for
+    two minutes longer than its trigger interval, is a problem.
   - Replicas in a log dir that do not belong to the broker, and throttles that remain although nothing is moved or
     copied, are problems.
   - Shows what each log dir and each rack holds. An imbalance is not a problem; the page prints it with the run of
@@ -32,6 +34,7 @@ description:
   - C(disks), each with C(host), C(path), C(size) and C(free) in bytes, and C(error).
   - C(units), each with C(host), C(unit), C(state), and C(starts), how often systemd started a unit that ends again and
     again; 0 for other units.
+  - C(jobs), the Spark jobs as RV(millrace.kafka.host_probe#module:probe.jobs), each with C(host).
   - C(certificates), each with C(host), C(name), C(subject) and C(until).
 options:
   registers:

@@ -31,6 +31,7 @@ options:
   java_executables: {type: list, elements: str, default: [], description: Paths of the java that the units run.}
   exec_paths: {type: list, elements: str, default: [], description: Folders from which services load libraries.}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
+  jobs: {type: bool, default: false, description: Whether the status of the host's Spark jobs is read.}
   peers:
     description: >-
       Addresses that this host has to reach. All are tried at once, for 2 s each. No process has to listen there.
@@ -196,6 +197,13 @@ probe:
         C(line) that the process before the last start printed.
       type: dict
       sample: {spark-job@count_words.service: {starts: 7, seconds: 160, line: "topic orders: not found"}}
+    jobs:
+      description: >-
+        With O(jobs), the Spark jobs of the host, as C(millrace-jobs status --json) prints them (docs/jobs/README.md).
+      type: list
+      elements: dict
+      sample: [{job: count_words, runs_on: "local[2]", unit: active, state: running, problem: null, queries: []}]
+    jobs_error: {description: "Why RV(probe.jobs) is not known, empty otherwise.", type: str, sample: ""}
     to_restart:
       description: Units that restart.yml has marked and not restarted yet.
       type: list
@@ -234,6 +242,7 @@ def main() -> None:
             "java_executables": texts,
             "exec_paths": texts,
             "units": texts,
+            "jobs": {"type": "bool", "default": False},
             "peers": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,

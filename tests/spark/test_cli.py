@@ -40,7 +40,12 @@ def test_help_lists_the_jobs() -> None:
     commands = rest.partition("\n\n")[0]
     modules = [name for _, name, _ in pkgutil.iter_modules(jobs.__path__)]
     assert sorted(line.split(maxsplit=1)[0] for line in listed.splitlines()) == sorted(modules)
-    assert [line.split(maxsplit=1)[0] for line in commands.splitlines()] == ["status", "new-job", "reposition", "class-data"]
+    assert [line.split(maxsplit=1)[0] for line in commands.splitlines()] == [
+        "status",
+        "new-job",
+        "reposition",
+        "class-data",
+    ]
     assert all(len(line.split()) > 2 for line in (listed + "\n" + commands).splitlines())
 
 

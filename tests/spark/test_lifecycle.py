@@ -52,7 +52,13 @@ def test_dead_letters_are_counted_over_an_outage(caplog: pytest.LogCaptureFixtur
     source = {"numInputRows": 1, "endOffset": "{}", "description": "", "inputRowsPerSecond": 1.0}
     source |= {"processedRowsPerSecond": 1.0, "startOffset": "", "latestOffset": "", "metrics": {}}
     progress = {"id": "00000000-0000-0000-0000-000000000001", "runId": "00000000-0000-0000-0000-000000000002"}
-    progress |= {"name": "project_orders", "timestamp": "2026-01-01T00:00:00.000Z", "batchId": 7, "batchDuration": 1, "durationMs": {}}
+    progress |= {
+        "name": "project_orders",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "batchId": 7,
+        "batchDuration": 1,
+        "durationMs": {},
+    }
     progress |= {
         "eventTime": {},
         "stateOperators": [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import glob
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.network import
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, failing, restarts
+from ansible_collections.millrace.kafka.plugins.module_utils.printable import printable
+
+JOBS = "/opt/spark-job/current/bin/millrace-jobs"
 
 
 def addresses() -> list[str]:
@@ -244,6 +248,26 @@ def units(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(asked, text, strict=True))
 
 
+def job_statuses() -> dict[str, Any]:
+    """Return {'jobs': facts of the Spark jobs of this host, 'jobs_error': why they are not known, or ''}.
+
+    The facts are those that `millrace-jobs status --json` prints (spark_jobs/src/millrace_jobs/host_status.py). Without
+    an installed release, or with one that does not have this command, there are none.
+    """
+    try:
+        done = subprocess.run([JOBS, "status", "--json"], capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        return {"jobs": [], "jobs_error": ""}
+    except subprocess.TimeoutExpired:
+        return {"jobs": [], "jobs_error": f"{JOBS} status did not end within 60 s"}
+    if "invalid choice: 'status'" in done.stderr:
+        return {"jobs": [], "jobs_error": ""}
+    try:
+        return {"jobs": json.loads(done.stdout), "jobs_error": ""}
+    except ValueError:
+        return {"jobs": [], "jobs_error": printable(" ".join(done.stderr.split())[-300:]) or "no output"}
+
+
 def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return all facts of this host; `wanted` are the options of the module host_probe."""
     log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
@@ -289,4 +313,5 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "to_restart": (marked := restarts(wanted["units"]))["due"],
         "restarted": marked["done"],
         "restart_hosts": {name: run_of(name) for names in marked.values() for name in names},
+        **(job_statuses() if wanted.get("jobs") else {"jobs": [], "jobs_error": ""}),
     }

@@ -14,6 +14,8 @@ from jinja2 import Environment
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import place, write
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.jobs import HEADLINE as JOBS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.jobs import rows
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import HEADLINE
 
@@ -136,6 +138,7 @@ def tables(facts: Mapping[str, Any]) -> Iterator[Table]:
         ("Racks", ("rack", "brokers", "leads partitions", "replicas", "size"), list(_racks(facts["kafka"]))),
         ("Disks", ("host", "path", "used", "size"), list(_disks(facts["disks"]))),
         ("Services and jobs", ("host", "unit", "state"), [(u["host"], u["unit"], u["state"]) for u in facts["units"]]),
+        ("Spark jobs", JOBS, list(_jobs(facts["jobs"]))),
         (
             "Mirrors",
             ("from", "records behind", "seconds behind"),
@@ -167,6 +170,11 @@ def _racks(kafka: Mapping[str, Any] | None) -> Iterator[Sequence[Any]]:
     for rack, one in ((kafka or {}).get("racks") or {}).items():
         size = amounts.size(one["bytes"]) if one.get("bytes") is not None else "?"
         yield rack, one["brokers"], one["leaders"], one["replicas"], size
+
+
+def _jobs(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
+    for job in jobs:
+        yield from rows((job["host"],), {job["host"]: {"jobs": [job]}})
 
 
 def _disks(disks: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.jobs import listed, spark_jobs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import (
     Section,
     brokers,
@@ -71,6 +72,7 @@ def page(
         log_dirs(having(declared, "kafka"), cluster, probes),
         disks(declared, probes),
         jobs(declared, probes),
+        spark_jobs(declared, probes),
         mirrors(copies or {}),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),
     ):
@@ -253,6 +255,7 @@ def as_json(
     - kafka: the dict of `kafka_numbers`, or null;
     - disks: [{host, path, size, free, error}];
     - units: [{host, unit, state, starts: automatic starts in the last hour of a unit that ends again and again}];
+    - jobs: [{host, and the facts of a job that `millrace-jobs status --json` prints}];
     - mirrors: the key `flows` of the module kafka_mirrors;
     - certificates: [{host, name, subject, until (end date)}].
     """
@@ -278,6 +281,7 @@ def as_json(
                 for host in declared
                 for unit, state in probes.get(host, {}).get("units", {}).items()
             ],
+            "jobs": [{"host": host, **job} for host, job in listed(declared, probes)],
             "mirrors": list((copies or {}).get("flows") or []),
             "certificates": [
                 {"host": host, "name": name, "subject": certificate["subject"], "until": certificate["until"]}

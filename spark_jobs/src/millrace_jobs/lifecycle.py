@@ -232,6 +232,7 @@ class BatchLog(StreamingQueryListener):
         query = self._facts_of.setdefault(name, QueryFacts())
         status.current().report(name, query.batch(progress, rows_of(progress), tally.facts(progress)))
         if rows := rows_of(progress):
+            status.current().end_wait(status.BROKERS)
             seconds = progress.batchDuration / 1000
             _LOG.info(
                 "batch %d: %d rows in %.3f s %s", progress.batchId, rows, seconds,

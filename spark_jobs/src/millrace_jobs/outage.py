@@ -15,13 +15,14 @@ from millrace_jobs import status
 
 _LOG = logging.getLogger(__name__)
 _ASK_SECONDS = 20
+_RETRY_SECONDS = 2  # while no broker answers
 _ANSWER_SECONDS = 10
 _LOG_SECONDS = 60
 _POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers for the ids of topics every `ask_seconds`, in a thread of its own.
+    """Asks the brokers for the ids of topics every `ask_seconds` in a thread; more often while no broker answers.
 
     `silent` is true while no broker answers. `recreated` has the names of topics whose id has changed since the watch
     began.
@@ -62,7 +63,7 @@ class KafkaWatch:
         admin = AdminClient({**self._client, "log_level": 0})
         silent_since, next_log = time.monotonic(), 0.0
         while True:
-            self._wake.wait(self._ask_seconds)
+            self._wake.wait(min(self._ask_seconds, _RETRY_SECONDS) if self.silent else self._ask_seconds)
             self._wake.clear()
             if self._closed.is_set():
                 return

@@ -66,6 +66,7 @@ class Status:
         self._clock, self._lock = clock, Lock()
         self._state, self._waits, self._since = STARTING, list[str](), clock()
         self._progress = self._alive = clock()
+        self._steps, self._steps_told = 1, 0  # of progress; those of which the watchdog was notified
         self._queries: dict[str, Mapping[str, object]] = {}
         self._sent: int | None = None
         self._activity: Activity | None = None
@@ -131,7 +132,8 @@ class Status:
 
     def sent(self, records: int) -> None:
         """Show the number of records that a job without queries has sent; a call counts as progress."""
-        self._sent, self._progress = records, self._clock()
+        self._sent = records
+        self._advance()
 
     def watch(self, activity: Activity | None) -> None:
         """Set the object that is asked for the progress of tasks while no batch ends; None: there is none."""
@@ -149,8 +151,12 @@ class Status:
 
     def seen(self) -> None:
         """Count an event as progress."""
-        self._progress = self._clock()
+        self._advance()
         self._wake.set()
+
+    def _advance(self) -> None:
+        self._progress = self._clock()
+        self._steps += 1
 
     def _ask(self, activity: Activity) -> None:
         try:
@@ -163,7 +169,7 @@ class Status:
         else:
             self.end_wait(CORES)
         if self._tasks is not None and tasks != self._tasks:
-            self._progress = self._clock()
+            self._advance()
         self._tasks = tasks
 
     def _notify(self, watchdog: Watchdog, now: float) -> None:
@@ -171,8 +177,9 @@ class Status:
 
         Otherwise log once, shortly before systemd restarts the unit.
         """
-        if self._waits or self._progress >= self._alive or now - self._progress <= self._trigger:
-            self._alive, self._warned = now, False
+        steps = self._steps
+        if self._waits or steps != self._steps_told or now - self._progress <= self._trigger:
+            self._alive, self._warned, self._steps_told = now, False, steps
             try:
                 watchdog.send(_ALIVE)
             except OSError as error:
