@@ -138,6 +138,8 @@ def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
     assert (units[0]["User"], units[0]["KillMode"], units[0]["SuccessExitStatus"]) == (["spark"], ["mixed"], ["143"])
     assert (units[0]["LimitNOFILE"], units[0]["MemoryMax"]) == (["16384"], ["infinity"])
     assert units[0]["ReadWritePaths"] == ["/var/lib/spark-job"]
+    assert (units[0]["RuntimeDirectory"], units[0]["NotifyAccess"]) == (["spark-job/%i"], ["main"])
+    assert (units[0]["WatchdogSec"], units[0]["WatchdogSignal"]) == (["600"], ["SIGKILL"])
     assert "LC_ALL=C.UTF-8" in units[0]["Environment"][0].split()
     assert "class-data" not in hosts[next(iter(JOBS[inventory_name]))].text("/etc/systemd/system/spark-job@.service")
 

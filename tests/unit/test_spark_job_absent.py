@@ -21,9 +21,11 @@ def test_its_files_are_removed_and_hold_nothing() -> None:
     assert files["/etc/spark-job/old.env"] == {"path": "/etc/spark-job/old.env", "state": "absent"}
     assert "state" not in files["/etc/spark-job/new.json"]
     own = {**OLD, "unit_overrides": {"Service": {"Nice": 5}}}
-    (drop_in,) = (file for file in JOBS["spark_job_files"]([own], *STARTED_FROM) if file["path"].endswith(".conf"))
-    assert drop_in["path"] == "/etc/systemd/system/spark-job@old.service.d/unit_overrides.conf"
-    assert drop_in["state"] == "absent"
+    drop_ins = [file for file in JOBS["spark_job_files"]([own], *STARTED_FROM) if file["path"].endswith(".conf")]
+    assert [(file["path"].rpartition("/")[2], file["state"]) for file in drop_ins] == [
+        ("unit_overrides.conf", "absent"),
+        ("10-watchdog.conf", "absent"),
+    ]
 
 
 def test_a_drop_in_of_its_own_restarts_a_job_and_no_other() -> None:
@@ -35,6 +37,34 @@ def test_a_drop_in_of_its_own_restarts_a_job_and_no_other() -> None:
     assert len({plain[0], nice[0], nicer[0]}) == 3
     assert plain[1] == nice[1] == nicer[1]
     assert digests(unit_overrides={}) == plain
+
+
+def drop_in(job: dict[str, Any]) -> tuple[str, str]:
+    """Return state and text of the file that sets the watchdog of a job."""
+    path = f"/etc/systemd/system/spark-job@{job['name']}.service.d/10-watchdog.conf"
+    (found,) = (file for file in JOBS["spark_job_files"]([job], *STARTED_FROM) if file["path"] == path)
+    return found["state"], found["content"]
+
+
+def test_a_watchdog_of_its_own_restarts_a_job() -> None:
+    """The unit of all jobs has the default; the drop-in goes before unit_overrides of the site."""
+
+    def digest(**more: Any) -> str:
+        (unit,) = JOBS["spark_job_units"]([{**NEW, **more}], *STARTED_FROM)
+        return str(unit["digest"])
+
+    assert drop_in(NEW) == drop_in({**NEW, "watchdog": 600}) == ("absent", "")
+    assert drop_in({**OLD, "watchdog": 60}) == ("absent", "")
+    head = "# Written by the role spark_job: watchdog of new in spark_job_jobs.\n\n[Service]\n"
+    assert drop_in({**NEW, "watchdog": 0}) == ("present", f"{head}WatchdogSec=0\n")
+    assert drop_in({**NEW, "watchdog": 900}) == ("present", f"{head}WatchdogSec=900\n")
+    assert digest() == digest(watchdog=600) == digest(watchdog=None)
+    assert len({digest(), digest(watchdog=0), digest(watchdog=900)}) == 3
+    folder = "/etc/systemd/system/spark-job@new.service.d"
+    made = [
+        [each["path"] for each in JOBS["spark_job_directories"]([{**NEW, "watchdog": number}])] for number in (0, 600)
+    ]
+    assert [folder in paths for paths in made] == [True, False]
 
 
 def test_its_unit_is_stopped_and_disabled() -> None:
