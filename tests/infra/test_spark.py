@@ -21,6 +21,20 @@ def test_job_runs_and_starts_at_boot(spark_host: Host) -> None:
     assert service_problem(spark_host, f"spark-job@{job(spark_host)}") == ""
 
 
+def test_jobs_tell_how_far_they_are(spark_host: Host) -> None:
+    """The command knows each job of the node by its files and its unit, and finds nothing wrong."""
+    shown = spark_host.run("/opt/spark-job/current/bin/millrace-jobs status --json")
+    jobs = {facts["job"]: facts for facts in json.loads(shown.stdout)}
+    assert {name: facts["problem"] for name, facts in jobs.items() if facts["problem"]} == {}
+    assert shown.rc == 0
+    files = spark_host.check_output("ls /etc/spark-job/*.json").split()
+    assert sorted(jobs) == sorted(name.rpartition("/")[2].removesuffix(".json") for name in files)
+    name = job(spark_host)
+    assert (jobs[name]["unit"], jobs[name]["watchdog_seconds"]) == ("active", 600)
+    file = spark_host.file(f"/run/spark-job/{name}/status.json")
+    assert (file.user, file.mode, json.loads(file.content_string)["job"]) == ("spark", 0o640, name)
+
+
 def test_job_runs_unprivileged_from_the_current_release(spark_host: Host) -> None:
     pid = spark_host.check_output(f"systemctl show -p MainPID --value spark-job@{job(spark_host)}")
     assert spark_host.check_output(f"ps -o user= -p {pid}") == "spark"

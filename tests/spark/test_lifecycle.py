@@ -46,7 +46,7 @@ def test_a_batch_is_told_without_a_search_through_all_jars(
 def test_dead_letters_are_counted_over_an_outage(caplog: pytest.LogCaptureFixture) -> None:
     """A query that began again begins to count anew; what it left out before that is not forgotten."""
     caplog.set_level("INFO")
-    log, query = BatchLog(), cast(Any, SimpleNamespace(name="project_orders"))
+    log, query = BatchLog(), cast(Any, SimpleNamespace(name="project_orders", id="1"))
     log.add_queries([Running(query, dead={"not_json": 2})])
     log.add_queries([Running(query, dead={"not_json": 1, "null_key": 3})])
     source = {"numInputRows": 1, "endOffset": "{}", "description": "", "inputRowsPerSecond": 1.0}

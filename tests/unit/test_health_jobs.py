@@ -69,8 +69,8 @@ def test_programs_and_browsers_get_the_same() -> None:
         ('echo \'[{"job": "a"}]\'; exit 1', {"jobs": [{"job": "a"}], "jobs_error": ""}),
         ("echo \"argument JOB: invalid choice: 'status'\" >&2; exit 2", {"jobs": [], "jobs_error": ""}),
         (
-            "echo /etc/spark-job: cannot be read >&2; exit 2",
-            {"jobs": [], "jobs_error": "/etc/spark-job: cannot be read"},
+            "echo /etc: cannot be read >&2; exit 2",
+            {"jobs": [], "jobs_error": "/etc: cannot be read"},
         ),
         ("exit 1", {"jobs": [], "jobs_error": "no output"}),
         (None, {"jobs": [], "jobs_error": ""}),

@@ -61,10 +61,11 @@ def test_a_watchdog_of_its_own_restarts_a_job() -> None:
     assert digest() == digest(watchdog=600) == digest(watchdog=None)
     assert len({digest(), digest(watchdog=0), digest(watchdog=900)}) == 3
     folder = "/etc/systemd/system/spark-job@new.service.d"
-    made = [
-        [each["path"] for each in JOBS["spark_job_directories"]([{**NEW, "watchdog": number}])] for number in (0, 600)
-    ]
-    assert [folder in paths for paths in made] == [True, False]
+
+    def made(watchdog: int) -> bool:
+        return folder in [each["path"] for each in JOBS["spark_job_directories"]([{**NEW, "watchdog": watchdog}])]
+
+    assert (made(0), made(600)) == (True, False)
 
 
 def test_its_unit_is_stopped_and_disabled() -> None:
