@@ -21,7 +21,7 @@ def test_a_healthy_site(operator: Operator, tmp_path: Path) -> None:
     code, text = page(operator, tmp_path / "site.html")
     assert code == 0 and "✓ HEALTHY" in text and ">down<" not in text
     assert all(f">{host}<" in text for host in operator.inventory.hosts("all"))
-    jobs = text.partition("Spark jobs")[2].partition("</table>")[0]
+    jobs = text.partition(">Spark jobs</h2>")[2].partition("</table>")[0]
     assert all(f"<td>{host}</td>" in jobs for host in operator.inventory.hosts("spark")) and "running" in jobs
     (tmp_path / "mine").write_text("mine")
     refused = operator.play("check", "-e", f"page={tmp_path}/mine")

@@ -5,16 +5,22 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import psycopg
 import pytest
-from millrace_jobs import status
+from millrace_jobs import postgres, status
 from millrace_jobs.activity import SparkActivity
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
 from millrace_jobs.lag import QueryFacts
+from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.status import Status, Watchdog, watchdog_of
+from millrace_jobs.topics import wait_for_topics
 from pyspark.sql import SparkSession
 
 from .broker import Broker
@@ -95,6 +101,49 @@ def test_a_job_without_executors_waits_for_cores(job: Fake) -> None:
     assert job.after(900) == 4
     job.running = 2
     assert (job.after(10), job.status.state) == (5, "running")
+
+
+def test_a_wait_for_topics_is_shown(broker: Broker) -> None:
+    """Topics that are not there, and brokers that do not answer."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
+        for servers, state in ((broker.servers, status.TOPICS), (nobody, status.BROKERS)):
+            with status.reported("words", 1, {}) as current:
+                with pytest.raises(JobError):
+                    wait_for_topics([Topic("not-there", {"bootstrap.servers": servers})], 0, threading.Event())
+                assert current.state == state
+                wait_for_topics([Topic(broker.topic(), {"bootstrap.servers": broker.servers})], 60, threading.Event())
+                assert current.state == status.STARTING
+
+
+def test_an_outage_is_shown(broker: Broker) -> None:
+    """Until the brokers answer again."""
+    topic = broker.topic()
+    with status.reported("words", 1, {}) as current:
+        watch = KafkaWatch({"bootstrap.servers": broker.servers}, [topic], ask_seconds=0.1, answer_seconds=1)
+        try:
+            with broker.silent():
+                eventually(lambda: current.state, status.BROKERS)
+            eventually(lambda: current.state, status.STARTING)
+        finally:
+            watch.close()
+
+
+def test_a_database_that_does_not_answer_is_shown() -> None:
+    states = list[str]()
+
+    def operation() -> int:
+        states.append(status.current().state)
+        if len(states) < 3:
+            raise psycopg.OperationalError("connection refused")
+        return 7
+
+    stopping = cast(threading.Event, SimpleNamespace(wait=lambda seconds: False))
+    with status.reported("words", 1, {}) as current:
+        assert postgres.retry(operation, stopping) == 7
+        assert states == [status.STARTING, status.DATABASE, status.DATABASE]
+        assert current.state == status.STARTING
 
 
 def test_the_next_batch_may_be_due_in_an_hour() -> None:
