@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -95,6 +96,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             {name: len(set(members) - set(values)) for name, members in model.groups.items()},
             first("mirrors", "flows") or first("mirrors", "msg"),
         )
+        if not boolean(self._task.args.get("display", True), strict=False):
+            return {"changed": False, "page": page(*answers_of_all)[0], "json": as_json(*answers_of_all)}
         text, problems = rendered(task_vars, answers_of_all)
         Display().display(text)
         if file is not None:

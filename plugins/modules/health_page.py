@@ -64,6 +64,10 @@ options:
       survives in its present state. An earlier page is replaced, and the problems that are new or gone since are
       listed. No other file is replaced. With an empty O(registers), only the file is checked.
     type: str
+  display:
+    description: Print the page, and fail if it lists a problem. V(false) only returns the page, as text and as JSON.
+    type: bool
+    default: true
   admin_host:
     description: Host that ran the other modules. The default is the first of the group admin, or else the control node.
     type: str
@@ -101,6 +105,8 @@ RETURN = """
 msg:
   description: "V(no problem found), or the problems."
   type: str
-  returned: always
+  returned: with O(display)
   sample: "the site is not healthy: dc1-kafka2: kafka.service is failed"
+page: {description: The page as text., type: str, returned: without O(display), sample: "problems: none"}
+json: {description: The page as one line of JSON., type: str, returned: without O(display), sample: '{"healthy": true}'}
 """

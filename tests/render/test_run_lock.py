@@ -94,4 +94,4 @@ def test_who_locks() -> None:
         assert all(play["tags"] == "always" for play in preflight), path.stem
         if not any(play.get("vars", {}).get("preflight_changes") is True for play in preflight):
             unlocked.add(path.stem)
-    assert unlocked == {"check", "disaster", "preflight", "export", "topic", "gate", "logs", "log_level"}
+    assert unlocked == {"check", "disaster", "preflight", "export", "topic", "gate", "logs", "log_level", "support"}

@@ -37,6 +37,11 @@ def without_encrypted(problems: Iterable[Problem], reader: Reader) -> list[Probl
     return [_hide(problem, *texts.of_problem(problem)) for problem in found] if texts and texts.all else found
 
 
+def encrypted_texts(reader: Reader) -> frozenset[str]:
+    """Return the texts of the inventory that ansible-vault encrypted."""
+    return _Texts(reader).all
+
+
 class _Texts:
     """The encrypted texts in the variables of an inventory."""
 
