@@ -1,5 +1,6 @@
 """What hosts of the group metrics get: exporters on loopback, a proxy with TLS; and who asks for it. No hosts."""
 
+import base64
 import json
 from typing import Any
 
@@ -89,6 +90,10 @@ def test_certificates(inventory_name: str, hosts: Hosts) -> None:
 def test_services_and_certificates_of_a_host(inventory_name: str, hosts: Hosts) -> None:
     """The units of all its functions, and all files with certificates."""
     found = json.loads(hosts["dc1-kafka1"].text("/opt/service-metrics/services.json"))
+    program = hosts["dc1-kafka1"].file("/opt/service-metrics/service_metrics.pyz")
+    assert base64.b64decode(program["secret_base64"]).startswith(b"PK")
+    (start,) = hosts["dc1-kafka1"].unit("service-metrics.service")["ExecStart"]
+    assert start.split()[:4] == ["/usr/bin/python3", "-I", program["path"], "/opt/service-metrics/services.json"]
     own = ["prometheus-node-exporter.service", "prometheus-exporter-exporter.service", "service-metrics.timer"]
     assert sorted(found["units"]) == sorted(["kafka.service", *own])
     assert sorted(found["certificates"]) == [

@@ -29,7 +29,6 @@ def test_what_runs_beside_a_broker(rendered: Callable[[str], Hosts]) -> None:
     assert python == {f"/etc/kafka/{file.name}": file.read_text() for file in files}
     assert {Path(path).name for path in list(python)[:2]} == {"zookeeper_session.py", "broker_file.py"}
     there = {path: text for path, text in production.items() if path.endswith(".py")}
-    there.pop("/opt/service-metrics/service_metrics.py")  # of the function metrics
     assert there == python
 
 

@@ -5,9 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,18 +13,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
-from faults.inventory import ROOT
 
-FILE = ROOT / "roles" / "metrics" / "files" / "service_metrics.py"
-
-
-@pytest.fixture(scope="module")
-def program() -> ModuleType:
-    spec = spec_from_file_location("service_metrics", FILE)
-    assert spec and spec.loader
-    found = module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+from ansible_collections.millrace.kafka.plugins.module_utils.host.service_metrics import first_end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
 
 def certificate(ends: datetime.datetime) -> str:
@@ -38,27 +27,30 @@ def certificate(ends: datetime.datetime) -> str:
 
 
 @pytest.mark.parametrize("year", [2031, 2049, 2050, 2120])
-def test_the_end_of_a_certificate(program: ModuleType, year: int) -> None:
+def test_the_end_of_a_certificate(year: int) -> None:
     """Two forms of times: until 2049 a year has two digits."""
     end = datetime.datetime(year, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
-    assert program.first_end("key\n" + certificate(end)) == end.timestamp()
+    assert first_end("key\n" + certificate(end)) == end.timestamp()
 
 
-def test_the_first_end_of_several(program: ModuleType) -> None:
+def test_the_first_end_of_several() -> None:
     ends = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in (2035, 2031, 2033)]
-    assert program.first_end("".join(map(certificate, ends))) == ends[1].timestamp()
+    assert first_end("".join(map(certificate, ends))) == ends[1].timestamp()
 
 
 @pytest.mark.parametrize("text", ["", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"])
-def test_no_certificate(program: ModuleType, text: str) -> None:
+def test_no_certificate(text: str) -> None:
     with pytest.raises((ValueError, IndexError)):
-        program.first_end(text)
+        first_end(text)
 
 
 def systemd(folder: Path, units: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return an environment in which systemctl answers this."""
-    blocks = ["\n".join(f"{key}={value}" for key, value in unit.items()) for unit in units.values()]
-    (folder / "systemctl").write_text("#!/bin/sh\ncat <<'E'\n" + "\n\n".join(blocks) + "\nE\n")
+    """Return an environment in which systemctl answers this, in the order in which it is asked."""
+    for name, unit in units.items():
+        lines = [f"{key}={value}\n" for key, value in {"NeedDaemonReload": "no", **unit}.items()]
+        (folder / f"{name}.shown").write_text("".join(lines))
+    script = f'#!/bin/sh\nfor name; do cat "{folder}/$name.shown" 2>/dev/null && echo; done\nexit 0\n'
+    (folder / "systemctl").write_text(script)
     (folder / "systemctl").chmod(0o755)
     return {"PATH": f"{folder}:/usr/bin:/bin"}
 
@@ -68,6 +60,11 @@ def test_what_is_written(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"CONFIG_DIGEST": "aa"}) as old:
         units: dict[str, dict[str, str]] = {
             "kafka.service": {"ActiveState": "active", "MainPID": str(old.pid), "Environment": "CONFIG_DIGEST=bb A=b"},
+            "of-a-file.service": {
+                "ActiveState": "active",
+                "MainPID": str(old.pid),
+                "EnvironmentFiles": f"{tmp_path}/job.env (ignore_errors=no)",
+            },
             "same.service": {"ActiveState": "active", "MainPID": str(old.pid), "Environment": "A=b CONFIG_DIGEST=aa"},
             "job.service": {"ActiveState": "failed", "MainPID": "0", "Environment": "CONFIG_DIGEST=bb"},
             "a.timer": {"ActiveState": "active"},
@@ -76,7 +73,15 @@ def test_what_is_written(tmp_path: Path) -> None:
         (tmp_path / "a.pem").write_text(certificate(end))
         paths = [str(tmp_path / "a.pem"), str(tmp_path / "none.pem")]
         (tmp_path / "c.json").write_text(json.dumps({"units": [*units], "certificates": paths}))
-        command = [sys.executable, "-I", str(FILE), str(tmp_path / "c.json"), str(tmp_path / "m.prom")]
+        (tmp_path / "job.env").write_text("JOB=a\nCONFIG_DIGEST=bb\n")
+        (tmp_path / "service_metrics.pyz").write_bytes(program("host.service_metrics"))
+        command = [
+            sys.executable,
+            "-I",
+            str(tmp_path / "service_metrics.pyz"),
+            str(tmp_path / "c.json"),
+            str(tmp_path / "m.prom"),
+        ]
         subprocess.run(command, check=True, env=systemd(tmp_path, units))
         old.communicate(b"\n")
     found: dict[str, Any] = dict(
@@ -84,10 +89,12 @@ def test_what_is_written(tmp_path: Path) -> None:
     )
     assert found == {
         'millrace_unit_active{unit="kafka.service"}': "1",
+        'millrace_unit_active{unit="of-a-file.service"}': "1",
         'millrace_unit_active{unit="same.service"}': "1",
         'millrace_unit_active{unit="job.service"}': "0",
         'millrace_unit_active{unit="a.timer"}': "1",
         'millrace_unit_restart_owed{unit="kafka.service"}': "1",
+        'millrace_unit_restart_owed{unit="of-a-file.service"}': "1",
         'millrace_unit_restart_owed{unit="same.service"}': "0",
         'millrace_unit_restart_owed{unit="job.service"}': "0",
         'millrace_unit_restart_owed{unit="a.timer"}': "0",

@@ -42,7 +42,7 @@ SEPARATOR = re.compile(
     r"|(?P<item>\"\s*,\s*(?=\"))|(?P<line>\n\s*-[ ]+(?=\S))|(?P<space>[ \t]+(?=\S))"
 )
 # A value that is no secret: empty, a switch, a reference to a configuration provider of Kafka, or already removed.
-HARMLESS = re.compile(r"(?:null|none|true|false|yes|no|\$\{[\w.-]+:[^${}]+\}|\[hidden\]|\(removed\))?", re.IGNORECASE)
+HARMLESS = re.compile(r"(?:null|none|true|false|yes|no|on|off|\$\{[\w.-]+:[^${}]+\}|\[hidden\]|\(removed\))?", re.I)
 # A value without quotes within a line: up to a blank, a tag of XML, or the end of a text in quotes around the value.
 BARE = re.compile(r"\S*?(?=[\"'][\s,;)}\]]*(?:\s|$)|</|\s|$)")
 

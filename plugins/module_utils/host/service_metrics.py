@@ -1,19 +1,24 @@
 """Writes metrics of a host's services for the node exporter: whether they run, pending restarts, ends of certificates.
 
-Usage: service_metrics.py CONFIGURATION FILE. CONFIGURATION is JSON, {"units": [name], "certificates": [path of a PEM
-file]}. FILE is written for the collector `textfile`, as a whole or not at all. Run it as root: keys are in the files.
+The program of service-metrics.timer (roles/metrics). Its arguments are CONFIGURATION and FILE. CONFIGURATION is JSON,
+{"units": [name], "certificates": [path of a PEM file]}. FILE is written for the collector `textfile`, as a whole or not
+at all. It runs as root: keys are in the files.
 """
+
+from __future__ import annotations
 
 import base64
 import calendar
 import json
 import os
 import re
-import subprocess
-import sys
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-DIGEST = re.compile(r"\bCONFIG_DIGEST=(\w+)")
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, shown
+
+Sample = tuple[str, str, str, int]
+"""(metric, label, value of the label, value)."""
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 SEQUENCE, UTC_TIME, GENERALIZED_TIME, VERSION = 0x30, 0x17, 0x18, 0xA0
 HELP = {
@@ -24,7 +29,7 @@ HELP = {
 }
 
 
-def element(data, at):
+def element(data: bytes, at: int) -> tuple[int, int, int]:
     """Return (tag, first byte of the content, end) of the DER element at a byte. Raises IndexError if it is cut off."""
     tag, length, at = data[at], data[at + 1], at + 2
     if length >= 0x80:
@@ -36,11 +41,11 @@ def element(data, at):
     return tag, at, at + length
 
 
-def end_of(data):
+def end_of(data: bytes) -> int:
     """Return the Unix time at which a certificate in DER ends. Raises ValueError or IndexError for other data."""
     _, at, _ = element(data, 0)  # Certificate
     _, at, end = element(data, at)  # TBSCertificate: [version], serial, algorithm, issuer, validity, ...
-    fields = []
+    fields = list[tuple[int, int]]()
     while at < end:
         tag, first, at = element(data, at)
         if tag != VERSION:
@@ -58,7 +63,7 @@ def end_of(data):
     return calendar.timegm(time.strptime(text, "%Y%m%d%H%M%SZ"))
 
 
-def first_end(text):
+def first_end(text: str) -> int:
     """Return the Unix time at which the first of the certificates of a PEM text ends. Raises ValueError without one."""
     found = [base64.b64decode(one) for one in CERTIFICATE.findall(text)]
     if not found:
@@ -66,49 +71,30 @@ def first_end(text):
     return min(map(end_of, found))
 
 
-def properties(units):
-    """Return {unit: {property: value}} of units, as systemd knows them."""
-    names = ["Id", "ActiveState", "MainPID", "Environment"]
-    command = ["systemctl", "show", "--property=" + ",".join(names), "--", *units]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    blocks = [dict(line.split("=", 1) for line in one.splitlines() if "=" in line) for one in done.stdout.split("\n\n")]
-    return {unit: blocks[place] for place, unit in enumerate(units)}  # in the order asked for
-
-
-def owed(found):
-    """Return whether the process of a unit has another digest of its configuration than the unit's file."""
-    wanted = DIGEST.search(found.get("Environment", ""))
-    if not wanted or found.get("MainPID", "0") == "0":
-        return False
-    try:
-        with open(f"/proc/{found['MainPID']}/environ", "rb") as stream:
-            running = DIGEST.search(stream.read().decode(errors="replace"))
-    except OSError:  # it has just ended
-        return False
-    return bool(running) and running.group(1) != wanted.group(1)
-
-
-def values(configuration):
-    """Yield (metric, label, value of the label, value) of each unit and each certificate."""
-    for unit, found in properties(configuration["units"]).items() if configuration["units"] else []:
-        yield "millrace_unit_active", "unit", unit, int(found.get("ActiveState") == "active")
-        yield "millrace_unit_restart_owed", "unit", unit, int(owed(found))
-    for path in configuration["certificates"]:
+def samples(units: Sequence[str], certificates: Iterable[str]) -> Iterator[Sample]:
+    """Yield the metrics of each unit and of each file of certificates."""
+    states = [unit.get("ActiveState") for unit in shown("Id,ActiveState", units)] if units else []
+    older = behind(units)["older"]
+    for unit, state in zip(units, states, strict=True):
+        yield "millrace_unit_active", "unit", unit, int(state == "active")
+        yield "millrace_unit_restart_owed", "unit", unit, int(unit in older)
+    for path in certificates:
+        end: int | None = None
         try:
-            with open(path) as stream:
+            with open(path, encoding="utf-8", errors="replace") as stream:
                 end = first_end(stream.read())
         except (OSError, ValueError, IndexError):
-            end = None
+            pass
         yield "millrace_certificate_unreadable", "path", path, int(end is None)
         if end is not None:
             yield "millrace_certificate_end_seconds", "path", path, end
 
 
-def text_of(found):
+def text_of(found: Sequence[Sample]) -> str:
     """Return metrics in Prometheus's text format."""
-    lines = []
-    for metric in HELP:
-        lines += [f"# HELP {metric} {HELP[metric]}", f"# TYPE {metric} gauge"]
+    lines = list[str]()
+    for metric, text in HELP.items():
+        lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge"]
         for name, label, value, number in found:
             if name == metric:
                 escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -116,16 +102,17 @@ def text_of(found):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    """Write the file."""
-    with open(sys.argv[1]) as stream:
-        configuration = json.load(stream)
-    beside = sys.argv[2] + ".new"
-    with open(beside, "w") as stream:
-        stream.write(text_of(list(values(configuration))))
+def main(arguments: Sequence[str]) -> int:
+    """Write the metrics file `arguments[1]`, as the configuration file `arguments[0]` asks; return 0.
+
+    Raises StateError if systemd does not answer, OSError or ValueError if a file cannot be read or written.
+    """
+    configuration, file = arguments
+    with open(configuration, encoding="utf-8") as stream:
+        wanted: Mapping[str, list[str]] = json.load(stream)
+    beside = f"{file}.new"
+    with open(beside, "w", encoding="utf-8") as stream:
+        stream.write(text_of(list(samples(wanted["units"], wanted["certificates"]))))
     os.chmod(beside, 0o644)
-    os.replace(beside, sys.argv[2])
-
-
-if __name__ == "__main__":
-    main()
+    os.replace(beside, file)
+    return 0
