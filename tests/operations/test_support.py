@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import tarfile
 import uuid
 from pathlib import Path
@@ -43,7 +44,9 @@ def test_a_bundle_of_all_hosts(operator: Operator, tmp_path: Path) -> None:
     assert inventory.lab_directory is not None
     canary, broker = f"canary-{uuid.uuid4().hex}", inventory.hosts("kafka")[0]
     encoded = base64.b64encode(f"a:{canary}".encode()).decode()
-    inventory.run(broker, f"systemd-run --quiet --wait --unit={UNIT} echo planted {encoded} {canary}")
+    inventory.run(
+        broker, f"systemd-run --quiet --wait --unit={UNIT} --description=planted echo planted {encoded} {canary}"
+    )
     settings = vault_with(inventory, canary, tmp_path / "vault.json")
     run = operator.play("support", "-vvv", "-e", f"@{settings}", "-e", f"file={archive}", "-e", "since=-2h")
     assert run.code == 0, run.output[-3000:]
@@ -63,28 +66,23 @@ def test_a_bundle_of_all_hosts(operator: Operator, tmp_path: Path) -> None:
     cluster = json.loads(found["cluster/cluster.json"])
     assert len(cluster["brokers"]) == len(inventory.hosts("kafka"))
     assert all(partition["isr"] for topic in cluster["topics"] for partition in topic["partitions"])
-    assert json.loads(found["cluster/groups.json"])["groups"]
+    assert isinstance(json.loads(found["cluster/groups.json"])["groups"], list)
     assert set(json.loads(found["check/page.json"])["zookeeper"]) == set(inventory.hosts("zookeeper"))
 
     manifest = found["MANIFEST"].decode()
     assert f"hosts/{broker}/journal.txt  vault[passwords][canary]: 2 times" in manifest
-    assert "/etc/kafka/tls/keystore.pem: a key, a certificate or a keystore" in manifest
+    assert re.search(rf"^{broker}  /etc/kafka/tls/\S+: a key, a certificate or a keystore$", manifest, re.MULTILINE)
     assert b"planted (removed) (removed)" in found[f"hosts/{broker}/journal.txt"]
     secrets = {**passwords(inventory.lab_directory), **keys(inventory.lab_directory), "canary": canary}
     assert leaks(secrets, found) == []
-    output = run.output.replace(str(settings), "").encode()
-    assert leaks(secrets, {"output": output}) == []
+    assert leaks(secrets, {"output": run.output.encode()}) == []
 
 
 def test_some_hosts_in_check_mode(operator: Operator, tmp_path: Path) -> None:
-    """A limit chooses, a service that is down is no obstacle, and a check run writes the archive too."""
+    """A limit chooses, and a check run writes the archive too; what only a broker tells is named as missing."""
     archive, server = tmp_path / "support.tar.gz", operator.inventory.hosts("zookeeper")[0]
-    operator.inventory.run(server, "systemctl stop service-metrics.timer || true")
-    try:
-        run = operator.play("support", "--check", "--limit", server, "-e", f"file={archive}")
-    finally:
-        operator.inventory.run(server, "systemctl start service-metrics.timer || true")
+    run = operator.play("support", "--check", "--limit", server, "-e", f"file={archive}")
     assert run.code == 0, run.output[-3000:]
     found = texts_of(archive)
     assert {name.split("/")[1] for name in found if name.startswith("hosts/")} == {server}
-    assert "cluster.json: " in found["MANIFEST"].decode()
+    assert "site  cluster.json: " in found["MANIFEST"].decode()
