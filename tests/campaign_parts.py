@@ -27,7 +27,7 @@ def pairs(campaign: Campaign) -> None:
 
 
 def stretch2_5(campaign: Campaign) -> None:
-    """The whole table of lab_stretch2_5, a witness in a third place: servers, pairs, cuts, networks, losses."""
+    """The whole table of lab_stretch2_5, a witness in a third place, and its failovers."""
     campaign.survival("lab_stretch2_5", "--survival-each", ALL)
 
 

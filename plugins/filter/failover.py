@@ -12,8 +12,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster impo
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, order
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     HOST_LOCK,
+    datacenters,
     disaster_lines,
     hosts_of,
+    lost_datacenters,
     other_failovers,
     plan,
     recorded,
@@ -22,15 +24,31 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
 )
 
 
+def failover_lost(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> list[str]:
+    """Return the datacenters from which the survivor takes over: all others, except a witness that answers.
+
+    The variable failover_look of the first broker is a result of zookeeper_ensemble. Without it, a witness counts as
+    answering.
+    """
+    looks = [hostvars[host].get("failover_look") or {} for host in groups.get("kafka", ())]
+    modes = next((look["modes"] for look in looks if "modes" in look), {})
+    return lost_datacenters(groups, hostvars, survivor, modes, lock_of(groups, hostvars))
+
+
 def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> str:
-    """Return the brokers and then the ZooKeeper servers of the survivor as a pattern for `hosts`.
+    """Return the brokers and ZooKeeper servers of the survivor and of a witness that answers, as a pattern for `hosts`.
 
     Without `hostvars` (no play has run, because --limit excludes localhost) return all brokers and ZooKeeper servers,
     so that a task can reject the limit.
     """
     if not hostvars:
         return ",".join([*groups.get("kafka", ()), *groups.get("zookeeper", ())]) or "all:!all"
-    return ",".join(hosts_of(groups, hostvars, survivor)) or "all:!all"
+    found = datacenters(groups, hostvars)
+    if survivor not in found:
+        return "all:!all"
+    lost = failover_lost(groups, hostvars, survivor)
+    stay = [survivor, *(name for name in found if name not in {survivor, *lost})]
+    return ",".join(host for name in stay for host in found[name])
 
 
 def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,6 +127,7 @@ class FilterModule:
             "disaster_lines": disaster_lines,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
+            "failover_lost": failover_lost,
             "failover_plan": plan,
             "failover_record": failover_record,
             "listeners_without": listeners_without,

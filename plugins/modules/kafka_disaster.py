@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -33,15 +33,17 @@ version_added: "1.0.0"
 description:
   - Asks every ZooKeeper server (C(srvr)), connects to every broker, makes one write with C(acks=all), and decides
     whether the outage ends by itself, whether a failover is possible, or whether it is forbidden.
-  - Does not use the metadata of brokers. Without a quorum, brokers report the leaders, in-sync replicas and the
-    controller from before the outage.
+  - Uses the metadata of brokers only to see which brokers are registered, and only if ZooKeeper has a leader. Without a
+    quorum, brokers report the leaders, in-sync replicas and the controller from before the outage.
   - The write commits an offset of the consumer group C(millrace-probe), which no consumer uses, to
     C(__consumer_offsets). It changes nothing else.
   - Cannot distinguish a lost datacenter from one that only this host cannot reach. Look from inside each datacenter
     before a failover.
 options:
   servers:
-    description: "By name of each ZooKeeper server, C(address), C(datacenter) and C(votes), false for an observer."
+    description: >-
+      By name of each ZooKeeper server, C(address), C(datacenter), C(votes) (false for an observer), and C(group) in a
+      hierarchical ensemble.
     type: dict
     required: true
   port: {type: int, default: 2281, description: Client port of every ZooKeeper server.}
@@ -50,7 +52,7 @@ options:
     type: dict
     default: {}
   brokers:
-    description: "By name of each broker, C(address) and C(port) of a listener, and C(datacenter)."
+    description: "By name of each broker, C(address) and C(port) of a listener, C(datacenter) and C(id)."
     type: dict
     required: true
   admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
@@ -78,8 +80,8 @@ EXAMPLES = """
       dc2-zk1: {address: 198.18.1.12, datacenter: dc2}
     port: 2181
     brokers:
-      dc1-kafka1: {address: 198.18.1.21, port: 9092, datacenter: dc1}
-      dc2-kafka1: {address: 198.18.1.22, port: 9092, datacenter: dc2}
+      dc1-kafka1: {address: 198.18.1.21, port: 9092, datacenter: dc1, id: 1}
+      dc2-kafka1: {address: 198.18.1.22, port: 9092, datacenter: dc2, id: 2}
     admin: {bootstrap.servers: "198.18.1.21:9092,198.18.1.22:9092"}
     timeout: 60
   delegate_to: localhost
@@ -136,15 +138,19 @@ GROUP = "millrace-probe"
 PLACE = ("__consumer_offsets", 0)
 
 
-def probe(properties: Mapping[str, Any], seconds: float) -> str:
-    """Write one record with acks=all: an offset of the group `millrace-probe`. Return why it failed, '' if it did not.
+def probe(properties: Mapping[str, Any], seconds: float) -> tuple[str, Collection[int] | None]:
+    """Write one record with acks=all: an offset of the group `millrace-probe`.
 
-    Raises ClientError for invalid properties, ImportError without confluent-kafka.
+    Return why it failed ('' if it did not), and the ids of the brokers that were registered before (None if no broker
+    reports them). Raises ClientError for invalid properties, ImportError without confluent-kafka.
     """
+    admin = Admin(properties, seconds)
+    registered = None
     try:
-        return groups.commit(Admin(properties, seconds), {GROUP: {PLACE: 0}}).get(GROUP, "")
+        registered = admin.look(seconds).brokers
+        return groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, ""), registered
     except AdminError as error:
-        return str(error)
+        return str(error), registered
 
 
 def look(options: Mapping[str, Any]) -> Seen:
@@ -160,12 +166,17 @@ def look(options: Mapping[str, Any]) -> Seen:
         }
         modes = {name: future.result()[name] for name, future in asked.items()}
         ports = {name: reached.result()[f"{one['address']}:{one['port']}"] for name, one in places.items()}
+    why, registered = written.result()
     return Seen(
-        {name: Server(one["datacenter"], modes[name], bool(one.get("votes", True))) for name, one in servers.items()},
+        {
+            name: Server(one["datacenter"], modes[name], bool(one.get("votes", True)), one.get("group"))
+            for name, one in servers.items()
+        },
         {name: one["datacenter"] for name, one in brokers.items()},
         [name for name in brokers if ports[name] == "open"],
-        written.result(),
+        why,
         [name for name, port in ports.items() if port == "refused"],
+        None if registered is None else [name for name, one in brokers.items() if one.get("id") in registered],
     )
 
 

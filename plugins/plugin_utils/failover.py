@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Voter, quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 HOST_LOCK = "/etc/millrace/failover.json"
 MOVED_ASIDE = ("before-failover-", "before-failback-")
 """How the names of folders begin in which failover.yml and failback.yml keep older data of a ZooKeeper server."""
 VARIABLE = "failover_lock"
-LAYOUTS = ("stretch2",)
+LAYOUTS = ("stretch2", "stretch2_5")
 FENCES = ("power", "network")
 
 FAILOVER_ACTIVE = ProblemKind(
@@ -65,10 +66,12 @@ def statement_errors(
     layouts = {str(hostvars[host].get("layout", "single")) for host in groups.get("kafka", ())}
     if not layouts <= set(LAYOUTS):
         errors.append(
-            f"layout = {', '.join(sorted(layouts))}: a failover is for stretch2. In stretch2_5, ZooKeeper continues: "
-            "lower min.insync.replicas (docs/layouts.md#stretch2_5). In stretch3, everything continues"
+            f"layout = {', '.join(sorted(layouts))}: a failover is for {' and '.join(LAYOUTS)}. In stretch3, "
+            "everything continues"
         )
-    if str(survivor) not in brokers:
+    if str(survivor) in set(found) - brokers:
+        errors.append(f"survivor = {survivor!r}: a witness has no brokers and no records; set one of {names}")
+    elif str(survivor) not in brokers:
         errors.append(f"survivor = {survivor!r}: not a datacenter with brokers; set one of {names}")
     elif str(confirm) != str(survivor):
         errors.append(f"confirm = {confirm!r}: not the name of the survivor; type {survivor}, or -e confirm={survivor}")
@@ -85,20 +88,44 @@ def statement_errors(
     return errors
 
 
+def lost_datacenters(
+    groups: Mapping[str, Sequence[str]],
+    hostvars: Mapping[str, Any],
+    survivor: str,
+    modes: Mapping[str, str],
+    lock: Mapping[str, Any],
+) -> list[str]:
+    """Return the datacenters from which the survivor takes over: all others, except a witness that answers.
+
+    `modes` is {ZooKeeper server: mode}; without it, a witness counts as answering. `lock` is the content of the lock
+    file, {} without one: what was lost when the failover began stays lost until the failback.
+    """
+    brokers = {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())}
+    gone = {*brokers, *map(str, lock.get("lost", ()))}
+    return [
+        name
+        for name, hosts in datacenters(groups, hostvars).items()
+        if name != str(survivor) and (name in gone or all(modes.get(host) == "down" for host in hosts))
+    ]
+
+
 def plan(
     groups: Mapping[str, Sequence[str]],
     hostvars: Mapping[str, Any],
     survivor: str,
     lost: Sequence[str] | None = None,
     admin: str = "",
+    returning: bool = False,
 ) -> dict[str, Any]:
     """Return the hosts, addresses and ids that a failover or failback needs.
 
     `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: all others). The keys:
 
     - `admin`: the first of the argument `admin` and the group admin that is not lost, else localhost. For a failback
-      (`lost` is given), no ZooKeeper server or broker: they are fenced, and could not see those that return;
+      (`returning`), no ZooKeeper server or broker: they are fenced, and could not see those that return;
+    - `keeps_ensemble`: whether the servers that stay have a quorum of the whole ensemble, as with a witness;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
+    - `late`: lost servers of a witness: with another lost datacenter they have a quorum, so they are started last;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
@@ -111,40 +138,55 @@ def plan(
     servers, brokers = list(groups.get("zookeeper", ())), list(groups.get("kafka", ()))
     zookeeper, kafka = _in(servers, hostvars, stays), _in(brokers, hostvars, stays)
     lost_zookeeper, lost_kafka = _in(servers, hostvars, gone), _in(brokers, hostvars, gone)
+    lost_hosts = [*lost_zookeeper, *lost_kafka]
     server, broker = (hostvars[(names or ["localhost"])[0]] for names in (zookeeper or servers, kafka or brokers))
     reached = {
         "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
         "tls": server.get("admin_tls") or {},
     }
-    asked = [host for host in dict.fromkeys((admin, *groups.get("admin", ()))) if host in {*hostvars, "localhost"}]
-    away = {*_in((host for host in asked if host in hostvars), hostvars, gone), *([*zookeeper, *kafka] if lost else ())}
-    admins = [host for host in asked if host not in away]
+    options = {host: _server(hostvars[host], [*found]) for host in servers}
+    with_brokers = {str(hostvars[host].get("datacenter", "")) for host in brokers}
     return {
         "survivor": survivor,
         "lost": gone,
-        "admin": next(iter(admins), "localhost"),
+        "keeps_ensemble": _has_quorum(options, zookeeper),
+        "admin": _admin(groups, hostvars, admin, gone, [*zookeeper, *kafka] if returning else ()),
         "zookeeper": zookeeper,
         "kafka": kafka,
         "lost_zookeeper": lost_zookeeper,
         "lost_kafka": lost_kafka,
+        "late": [host for host in lost_zookeeper if options[host]["datacenter"] not in with_brokers],
         "servers": {host: str(hostvars[host]["client_address"]) for host in zookeeper},
         "all_servers": {host: str(hostvars[host]["client_address"]) for host in servers},
         "ids": [str(hostvars[host]["zookeeper_id"]) for host in zookeeper],
         "brokers": [int(hostvars[host]["kafka_broker_id"]) for host in kafka],
         "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
-        "lost_addresses": sorted(
-            {str(item) for host in [*lost_zookeeper, *lost_kafka] for item in hostvars[host]["host_addresses"]}
-        ),
+        "lost_addresses": sorted({str(item) for host in lost_hosts for item in hostvars[host]["host_addresses"]}),
         **reached,
         "root_acl": server.get("zookeeper_root_acl") or {},
         "chroot": str(broker.get("kafka_zookeeper_chroot") or ""),
-        "disaster": {
-            **reached,
-            "servers": {host: _server(hostvars[host]) for host in servers},
-            "brokers": {host: _broker(hostvars[host]) for host in brokers},
-        },
+        "disaster": {**reached, "servers": options, "brokers": {host: _broker(hostvars[host]) for host in brokers}},
         "min_isr": max([int(hostvars[host]["kafka_replication_factor"]) for host in brokers], default=1) // 2,
     }
+
+
+def _admin(
+    groups: Mapping[str, Sequence[str]],
+    hostvars: Mapping[str, Any],
+    named: str,
+    lost: Sequence[str],
+    fenced: Sequence[str],
+) -> str:
+    """Return the first of the host `named` and the group admin that is neither lost nor `fenced`, else localhost."""
+    asked = [host for host in dict.fromkeys((named, *groups.get("admin", ()))) if host in {*hostvars, "localhost"}]
+    away = {*fenced, *_in((host for host in asked if host in hostvars), hostvars, lost)}
+    return next((host for host in asked if host not in away), "localhost")
+
+
+def _has_quorum(options: Mapping[str, Mapping[str, Any]], servers: Sequence[str]) -> bool:
+    """Tell whether these servers are a quorum of the whole ensemble; `options` are those of kafka_disaster."""
+    voters = [Voter(host, one["group"]) for host, one in options.items() if one["votes"]]
+    return bool(voters) and quorum(voters, servers)
 
 
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
@@ -184,13 +226,18 @@ def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> list[
     return [*lines, f"write with acks=all: {seen['probe'] or 'succeeded'}"]
 
 
-def _server(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a ZooKeeper server as the module kafka_disaster takes it; `variables` are those of its host."""
-    observers = [str(number) for number in variables.get("zookeeper_observers") or ()]
+def _server(variables: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
+    """Return a ZooKeeper server as the module kafka_disaster takes it; `variables` are those of its host.
+
+    Its group is its datacenter, one of `places`. A host cannot read the variable zookeeper_groups of another host,
+    whose default reads other hosts itself; preflight rejects groups that span datacenters.
+    """
+    observers = [str(one) for one in variables.get("zookeeper_observers") or ()]
     return {
         "address": str(variables["client_address"]),
         "datacenter": str(variables["datacenter"]),
         "votes": str(variables["zookeeper_id"]) not in observers,
+        "group": places.index(str(variables["datacenter"])) if variables.get("layout") in LAYOUTS else None,
     }
 
 
@@ -202,6 +249,7 @@ def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
         "address": str(listener["address"]),
         "port": int(listener["port"]),
         "datacenter": str(variables["datacenter"]),
+        "id": int(variables["kafka_broker_id"]),
     }
 
 

@@ -25,7 +25,7 @@ from .logs import unlike
 from .quorum import modes_of
 from .stretched import Stretched, statement
 
-LAYOUT = "lab_stretch2"
+LAYOUT, WITH_WITNESS = "lab_stretch2", "lab_stretch2_5"
 OTHER = {"dc1": "dc2", "dc2": "dc1"}
 KILLS = ("at once", "ZooKeeper first", "brokers first")
 REPORT = re.compile(
@@ -90,10 +90,21 @@ def test_what_is_refused(stretched: Stretched, topic: str) -> None:
     assert "no failover of this inventory is recorded" in text
 
 
-def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path) -> dict[str, float]:
-    """Kill a datacenter under load, fail over and back; return how many seconds each part took. Nothing may be lost."""
+def cycle(
+    stretched: Stretched,
+    topic: str,
+    lost: str,
+    order: str,
+    folder: Path,
+    witness: str = "",
+    returned: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
+    """Kill a datacenter under load, fail over and back; return how many seconds each part took. Nothing may be lost.
+
+    The `witness` is lost, too; `returned` is called when the network of the lost hosts is back.
+    """
     survivor, run, took = OTHER[lost], uuid.uuid4().hex[:8], dict[str, float]()
-    hosts = stretched.servers_of(lost)
+    hosts = [*stretched.servers_of(lost), *(stretched.servers_of(witness) if witness else ())]
     before = min_isr(stretched, topic)
     load_of = Writer(
         stretched.inventory.kafka_properties, topic, folder, run=run, rate=50, limit=100_000, delivery_timeout=MOST
@@ -103,7 +114,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         kill(stretched, hosts, order)
         mend = cut_off(stretched, hosts)  # a host that refuses connections is not lost
         killed = time.monotonic()
-        # Servers follow a dead leader for up to 10 s.
+        # Servers follow a dead leader for up to 10 s, and brokers are registered until their sessions have expired.
         code, text = stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
         assert (code != 0, "failover possible" in text) == (True, True), text[-2000:]
         begun = time.monotonic()
@@ -122,6 +133,7 @@ def cycle(stretched: Stretched, topic: str, lost: str, order: str, folder: Path)
         code, text = stretched.attempt("playbooks/failback.yml")
         assert (code != 0, "have to be there" in text) == (True, True), text[-2000:]
         mend()
+        returned()
         begun = time.monotonic()
         stretched.play("playbooks/failback.yml")
         took["failback.yml"] = time.monotonic() - begun
@@ -247,3 +259,63 @@ def test_a_server_of_the_survivor_is_lost_too(stretched: Stretched, topic: str) 
     stretched.play("playbooks/failback.yml")
     stretched.whole()
     until_none("all servers serve", stretched.lab.zookeeper_problems, 60)
+
+
+def processes(stretched: Stretched, datacenters: tuple[str, ...]) -> dict[str, str]:
+    """Return {ZooKeeper server: its process, and the digest of its configuration} of some datacenters."""
+    hosts = [host for name in datacenters for host in stretched.servers_of(name)]
+    servers = [host for host in stretched.inventory.hosts("zookeeper") if host in hosts]
+    command = "systemctl show -p MainPID --value zookeeper; sha256sum < /etc/zookeeper/zoo.cfg"
+    return stretched.lab.on_all(servers, command)
+
+
+@pytest.mark.campaign
+def test_a_witness_serves_with_the_survivor(stretched: Stretched, topic: str, tmp_path: Path) -> None:
+    """Only min.insync.replicas is lowered: no ZooKeeper server that stays is changed or restarted."""
+    if stretched.name != WITH_WITNESS:
+        pytest.skip("it has no witness")
+    code, text = stretched.attempt("playbooks/failover.yml", *statement("dc3"))
+    assert (code != 0, "a witness has no brokers" in " ".join(text.split())) == (True, True), text[-2000:]
+    before = processes(stretched, ("dc2", "dc3"))
+    print(json.dumps(cycle(stretched, topic, "dc1", KILLS[0], tmp_path)))
+    assert processes(stretched, ("dc2", "dc3")) == before
+
+
+@pytest.mark.campaign
+def test_a_witness_is_lost_with_a_datacenter(stretched: Stretched, topic: str, tmp_path: Path) -> None:
+    """The survivor needs an ensemble of its own; those that return have a quorum together, and must not use it."""
+    if stretched.name != WITH_WITNESS:
+        pytest.skip("it has no witness")
+    gone = [*stretched.servers_of("dc2"), *stretched.servers_of("dc3")]
+    servers = [host for host in stretched.inventory.hosts("zookeeper") if host in gone]
+
+    def serve_together() -> None:
+        stretched.start_zookeeper(gone)
+        until("they serve", lambda: "leader" in modes_of(stretched.inventory, servers), 60)
+        code, text = stretched.attempt("playbooks/failback.yml")
+        assert (code != 0, "#split-brain" in " ".join(text.split())) == (True, True), text[-2000:]
+        stretched.lab.on_all(servers, "systemctl stop zookeeper")
+
+    print(json.dumps(cycle(stretched, topic, "dc2", KILLS[0], tmp_path, "dc3", serve_together)))
+
+
+@pytest.mark.campaign
+def test_a_witness_is_lost_after_a_datacenter(stretched: Stretched, topic: str) -> None:
+    """The same command continues with an ensemble of the survivor's own; the fence of the witness is removed."""
+    if stretched.name != WITH_WITNESS:
+        pytest.skip("it has no witness")
+    before, options = min_isr(stretched, topic), statement("dc1")
+    mend = lose(stretched, "dc2")
+    stretched.play("playbooks/failover.yml", *options)
+    witness = stretched.servers_of("dc3")
+    stretched.take_away(witness)
+    mend_witness = cut_off(stretched, witness)
+    stretched.attempt("playbooks/disaster.yml", "-e", "wait=20")
+    stretched.play("playbooks/failover.yml", *options)
+    assert json.loads(stretched.record.read_text())["lost"] == ["dc2", "dc3"]
+    mend()
+    mend_witness()
+    stretched.play("playbooks/failback.yml")
+    stretched.whole()
+    until_none("all servers serve", stretched.lab.zookeeper_problems, 60)
+    assert min_isr(stretched, topic) == before

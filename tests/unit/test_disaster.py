@@ -1,5 +1,7 @@
 """Which verdict playbooks/disaster.yml gives for what servers, brokers and a write report."""
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import Seen, Server, decide
@@ -92,14 +94,125 @@ def test_only_the_datacenter_that_answers_can_take_over() -> None:
 
 
 def test_an_ensemble_that_serves_needs_no_failover() -> None:
-    """A leader has a quorum in most groups: dc1 lives, and only this host cannot reach it. Or there is a witness."""
-    servers = {
-        **{name: Server("dc1", "down") for name in DC1},
-        **{name: Server("dc2", "follower") for name in DC2},
-        "7": Server("dc3", "leader"),
-    }
-    decision = decide(Seen(servers, BROKERS, ["k3", "k4"], "not enough replicas"))
+    """A leader has a quorum in most groups: dc1 lives, and only this host cannot reach it."""
+    look = seen({**SILENT, "4": "leader", **dict.fromkeys("56", "follower")}, "k3 k4", NO_ANSWER)
+    decision = decide(replace(look, registered=["k3", "k4"]))
     assert (decision.verdict, list(decision.survivors)) == ("heals by itself", [])
+
+
+SURVIVOR = {"4": "leader", "5": "follower", "6": "follower"}
+
+
+def with_witness(
+    modes: dict[str, str],
+    answering: str,
+    probe: str = "no coordinator",
+    registered: str | None = "",
+    refusing: str = "",
+) -> Seen:
+    """Return what is seen of a cluster with the witness 7 in dc3."""
+    groups = {"dc1": 1, "dc2": 2, "dc3": 3}
+    places = {**dict.fromkeys(DC1, "dc1"), **dict.fromkeys(DC2, "dc2"), "7": "dc3"}
+    servers = {name: Server(place, modes.get(name, "down"), True, groups[place]) for name, place in places.items()}
+    there = None if registered is None else [*answering.split(), *registered.split()]
+    return Seen(servers, BROKERS, answering.split(), probe, refusing.split(), there)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "survivors", "look"),
+    [
+        pytest.param(
+            "failover possible", ["dc2"], with_witness({**SURVIVOR, "7": "follower"}, "k3 k4"), id="dc1 is lost"
+        ),
+        pytest.param(
+            "failover possible",
+            ["dc2"],
+            with_witness({"4": "follower", "5": "follower", "7": "leader"}, "k3"),
+            id="dc1, and a server and a broker of dc2 are lost",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", registered="k1"),
+            id="a broker of dc1 runs, or its session has not expired",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", registered=None),
+            id="no broker reports which are registered",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({**SURVIVOR, "7": "not serving"}, "k3 k4"),
+            id="dc2 leads without the witness, so dc1 follows",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", refusing="k1"),
+            id="a host of dc1 refuses connections",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness(dict.fromkeys([*DC2, "7"], NOT_SERVING), "k3 k4"),
+            id="an election of dc2 and the witness",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({"4": NOT_SERVING, "7": NOT_SERVING}, "k3 k4"),
+            id="servers of dc2 are down, the witness answers",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness(dict.fromkeys(DC2, NOT_SERVING), "k3 k4", refusing="7"),
+            id="the server of the witness is down, its host answers",
+        ),
+        pytest.param(
+            "failover possible",
+            ["dc2"],
+            with_witness(dict.fromkeys(DC2, NOT_SERVING), "k3 k4"),
+            id="dc1 and the witness are lost",
+        ),
+        pytest.param(
+            "unknown",
+            [],
+            with_witness({"7": NOT_SERVING}, ""),
+            id="only the witness answers",
+        ),
+        pytest.param(
+            "degraded",
+            [],
+            with_witness({"1": "follower", "2": "follower", "3": "follower", **SURVIVOR}, "k1 k2 k3 k4", probe=""),
+            id="the witness is lost",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({"1": "follower", "2": "follower", "3": "follower", **SURVIVOR}, "k1 k2 k3 k4"),
+            id="the witness is lost, and writes fail for another reason",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({"1": "follower", "2": "follower", "3": "follower", **SURVIVOR}, "k3 k4"),
+            id="the witness is lost, and the brokers of dc1 are down",
+        ),
+        pytest.param(
+            "heals by itself",
+            [],
+            with_witness({**dict.fromkeys(DC2, NOT_SERVING)}, "k3 k4", refusing="1 k1"),
+            id="the witness is lost, and the services of dc1 are down",
+        ),
+    ],
+)
+def test_verdict_with_a_witness(verdict: str, survivors: list[str], look: Seen) -> None:
+    decision = decide(look)
+    assert (decision.verdict, list(decision.survivors)) == (verdict, survivors), decision.reason
 
 
 def test_after_a_failover_the_survivor_is_only_degraded() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
+    failover_hosts,
+    failover_lost,
     listeners_without,
     returning_hosts,
     surviving_hosts,
@@ -39,9 +41,9 @@ weight.4=0
 """
 
 
-def site(lock: str = "", layout: str = "stretch2") -> dict[str, Any]:
+def site(lock: str = "", layout: str = "stretch2", groups: dict[str, list[str]] = GROUPS) -> dict[str, Any]:
     hostvars: dict[str, Any] = {}
-    for number, host in enumerate(GROUPS["zookeeper"], 1):
+    for number, host in enumerate(groups["zookeeper"], 1):
         hostvars[host] = {
             "zookeeper_id": number,
             "client_address": f"198.18.51.1{number}",
@@ -49,7 +51,7 @@ def site(lock: str = "", layout: str = "stretch2") -> dict[str, Any]:
             "zookeeper_observers": [3],
             "zookeeper_secure_client_port": 2281,
         }
-    for number, host in enumerate(GROUPS["kafka"], 1):
+    for number, host in enumerate(groups["kafka"], 1):
         hostvars[host] = {
             "kafka_broker_id": number,
             "client_address": f"198.18.51.2{number}",
@@ -62,6 +64,63 @@ def site(lock: str = "", layout: str = "stretch2") -> dict[str, Any]:
         host: {**variables, "datacenter": host[:3], "layout": layout, "failover_lock": lock}
         for host, variables in hostvars.items()
     }
+
+
+WITNESS = {**GROUPS, "zookeeper": [*GROUPS["zookeeper"], "dc3-zk1"]}
+
+
+def with_witness(lock: str = "", silent: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the variables of a site with a witness; `silent` are the datacenters that did not answer."""
+    hostvars = site(lock, "stretch2_5", WITNESS)
+    for host in WITNESS["zookeeper"]:
+        hostvars[host]["zookeeper_observers"] = []
+    modes = {host: "down" if host[:3] in silent else "follower" for host in WITNESS["zookeeper"]}
+    hostvars["dc1-kafka1"]["failover_look"] = {"modes": modes}
+    return hostvars
+
+
+def test_a_witness_that_answers_keeps_the_ensemble() -> None:
+    hostvars = with_witness(silent=("dc1",))
+    assert failover_lost(WITNESS, hostvars, "dc2") == ["dc1"]
+    hosts = "dc2-kafka1,dc2-kafka2,dc2-zk1,dc2-zk2,dc2-zk3,dc3-zk1"
+    assert failover_hosts(WITNESS, hostvars, "dc2") == hosts
+    planned = plan(WITNESS, hostvars, "dc2", ["dc1"])
+    assert (planned["keeps_ensemble"], planned["late"]) == (True, [])
+    assert planned["zookeeper"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3", "dc3-zk1"]
+    assert planned["lost_brokers"] == [1, 2]
+    assert planned["disaster"]["servers"]["dc2-zk1"] == {
+        "address": "198.18.51.14",
+        "datacenter": "dc2",
+        "votes": True,
+        "group": 1,
+    }
+
+
+def test_without_the_witness_the_survivor_needs_an_ensemble_of_its_own() -> None:
+    hostvars = with_witness(silent=("dc1", "dc3"))
+    assert failover_lost(WITNESS, hostvars, "dc2") == ["dc1", "dc3"]
+    assert failover_hosts(WITNESS, hostvars, "dc2") == "dc2-kafka1,dc2-kafka2,dc2-zk1,dc2-zk2,dc2-zk3"
+    planned = plan(WITNESS, hostvars, "dc2", ["dc1", "dc3"])
+    assert (planned["keeps_ensemble"], planned["ids"], planned["late"]) == (False, ["4", "5", "6"], ["dc3-zk1"])
+
+
+def test_two_datacenters_never_keep_their_ensemble() -> None:
+    hostvars = site()
+    assert failover_lost(GROUPS, hostvars, "dc2") == ["dc1"]
+    assert not plan(GROUPS, hostvars, "dc2")["keeps_ensemble"]
+    assert failover_hosts(GROUPS, hostvars, "typo") == "all:!all"
+
+
+def test_a_witness_that_was_lost_stays_lost_until_the_failback(tmp_path: Path) -> None:
+    lock = tmp_path / "failover.json"
+    lock.write_text(json.dumps({**LOCK, "lost": ["dc1", "dc3"]}))
+    assert failover_lost(WITNESS, with_witness(str(lock), silent=("dc1",)), "dc2") == ["dc1", "dc3"]
+
+
+def test_a_witness_takes_over_from_nobody() -> None:
+    errors = statement_errors(WITNESS, with_witness(), "dc3", "power", "dc3", {})
+    assert errors == ["survivor = 'dc3': a witness has no brokers and no records; set one of dc1, dc2"]
+    assert statement_errors(WITNESS, with_witness(), "dc2", "power", "dc2", {}) == []
 
 
 def test_the_plan_of_a_failover_to_dc2() -> None:
@@ -78,6 +137,7 @@ def test_the_plan_of_a_failover_to_dc2() -> None:
         "address": "198.18.52.23",
         "port": 9093,
         "datacenter": "dc2",
+        "id": 3,
     }
 
 
@@ -92,14 +152,15 @@ def test_an_admin_host_that_is_fenced_is_not_asked() -> None:
     """A broker of the survivor sees the survivor, and not the servers that return; -e admin_host names another host."""
     groups, hostvars = {**GROUPS, "admin": ["dc2-kafka1"]}, {**site(), "ops2": {}}
     assert plan(groups, hostvars, "dc2")["admin"] == "dc2-kafka1"
-    assert plan(groups, hostvars, "dc2", ["dc1"])["admin"] == "localhost"
+    assert plan(groups, hostvars, "dc2", ["dc1"])["admin"] == "dc2-kafka1"
+    assert plan(groups, hostvars, "dc2", ["dc1"], returning=True)["admin"] == "localhost"
     for named, asked in (
         ("ops2", "ops2"),
         ("localhost", "localhost"),
         ("dc1-kafka1", "localhost"),
         ("typo", "localhost"),
     ):
-        assert plan(groups, hostvars, "dc2", ["dc1"], named)["admin"] == asked
+        assert plan(groups, hostvars, "dc2", ["dc1"], named, True)["admin"] == asked
 
 
 @pytest.mark.parametrize(
@@ -123,7 +184,7 @@ def test_statement(said: tuple[str, str, str], lock: dict[str, Any], words: list
     assert all(word in error for word, error in zip(words, errors, strict=True))
 
 
-@pytest.mark.parametrize("layout", ["single", "stretch2_5", "stretch3"])
+@pytest.mark.parametrize("layout", ["single", "stretch3"])
 def test_a_layout_that_needs_no_failover_is_refused(layout: str) -> None:
     assert f"layout = {layout}" in statement_errors(GROUPS, site(layout=layout), "dc2", "power", "dc2", {})[0]
 

@@ -26,6 +26,8 @@ class Server:
     datacenter: str
     mode: str
     votes: bool = True
+    group: int | None = None
+    """Its group in a hierarchical ensemble."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Seen:
     """Why the probe write (acks=all) failed, '' if it was acknowledged."""
     refusing: Collection[str] = ()
     """Servers and brokers whose host refuses connections: the host runs, and only its service does not."""
+    registered: Collection[str] | None = None
+    """The brokers that are registered, as the metadata of a broker list them; None if no broker reports them.
+
+    Without a quorum, brokers report what was registered before the outage.
+    """
 
     def datacenters(self) -> list[str]:
         """Return the names of all datacenters, sorted."""
@@ -67,13 +74,26 @@ class Decision:
     survivors: Sequence[str] = field(default=())
 
 
-def quorum_of(seen: Seen, datacenters: Collection[str]) -> bool:
-    """Tell whether the answering servers of these datacenters are a majority of the servers there.
+def alone(seen: Seen, datacenter: str) -> bool:
+    """Tell whether the answering servers of a datacenter are a majority of the servers there.
 
     This is the quorum of the ensemble that a failover would form: each server has one vote there.
     """
-    voters = [Voter(name) for name, one in seen.servers.items() if one.datacenter in datacenters and one.votes]
+    voters = [Voter(name) for name, one in seen.servers.items() if one.datacenter == datacenter and one.votes]
     return bool(voters) and quorum(voters, set(seen.servers) - set(seen.in_mode(DOWN)))
+
+
+def together(seen: Seen, servers: Collection[str]) -> bool:
+    """Tell whether these servers are a quorum of the whole ensemble, with its groups."""
+    voters = [Voter(name, one.group) for name, one in seen.servers.items() if one.votes]
+    return bool(voters) and quorum(voters, servers)
+
+
+def survivor_of(seen: Seen, silent: Collection[str]) -> str:
+    """Return the only datacenter with brokers that is not silent, if a broker answers there, else ''."""
+    left = {name for name in seen.brokers.values() if name not in silent}
+    answering = {seen.brokers[name] for name in seen.answering}
+    return left.pop() if len(left) == 1 and left <= answering else ""
 
 
 def decide(seen: Seen) -> Decision:
@@ -131,6 +151,8 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
             f"a write with acks=all succeeded, but {', '.join(down)} do not answer",
             "no failover is needed: start them, or replace them (docs/runbooks)",
         )
+    if survivor_of(seen, silent) and together(seen, seen.in_mode(*SERVES)):
+        return _with_witness(seen, silent)
     where = f"no host of {', '.join(silent)} answers here, but " if silent else ""
     return Decision(
         HEALS,
@@ -142,26 +164,54 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
     )
 
 
+def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
+    """Return the verdict if ZooKeeper has a quorum without the datacenters in `silent`, and writes fail.
+
+    A broker that runs and reaches a ZooKeeper server is registered, so a registered broker is not lost.
+    """
+    survivor, gone = survivor_of(seen, silent), ", ".join(silent)
+    reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and a write with acks=all failed"
+    there = [name for name in seen.registered or () if seen.brokers[name] in silent]
+    if seen.registered is None or there:
+        return Decision(
+            HEALS,
+            f"{reason} ({seen.probe}), but "
+            + (f"{', '.join(there)} registered with ZooKeeper" if there else "no broker reports which are registered"),
+            "wait at least 60 s, in which the sessions of lost brokers expire; a broker that stays registered runs, "
+            "and is only cut off from here",
+        )
+    return Decision(POSSIBLE, f"{reason} in {survivor}: {seen.probe}", _if_lost(silent, survivor), [survivor])
+
+
 def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
     """Return the verdict if no ZooKeeper server leads, and no host of the datacenters in `silent` answers."""
     left = [name for name in seen.datacenters() if name not in silent]
-    with_brokers = {seen.brokers[name] for name in seen.answering}
-    survivors = [name for name in left if quorum_of(seen, [name]) and name in with_brokers]
-    if len(survivors) != 1:
-        down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
+    down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
+    gone, survivor = ", ".join(silent), survivor_of(seen, silent)
+    if together(seen, [name for name in seen.servers if seen.servers[name].datacenter in left]):
+        return Decision(
+            HEALS,
+            f"no host of {gone} answers, and no ZooKeeper server serves, but {', '.join(left)} have enough servers for "
+            "a quorum: an election is under way, or servers are down",
+            f"wait at least 60 s{', and start ' if down else ''}{', '.join(down)}",
+        )
+    if not survivor or not alone(seen, survivor):
         return Decision(
             UNKNOWN,
-            f"no host of {', '.join(silent)} answers, and {', '.join(left)} has too few ZooKeeper servers for a quorum "
-            "of its own, or no broker that answers",
+            f"no host of {gone} answers, and too few ZooKeeper servers for a quorum, or no broker, answer in "
+            f"{', '.join(left)}",
             f"start {', '.join(down)}, then run this again" if down else "start brokers there, then run this again",
         )
     return Decision(
         POSSIBLE,
-        f"no host of {', '.join(silent)} answers, and ZooKeeper does not serve in {survivors[0]}",
-        f"if {', '.join(silent)} is really lost, and not only cut off from here: {_command(survivors)}",
-        survivors,
+        f"no host of {gone} answers, and ZooKeeper does not serve in {survivor}",
+        _if_lost(silent, survivor),
+        [survivor],
     )
 
 
-def _command(survivors: Sequence[str]) -> str:
-    return f"playbooks/failover.yml -e survivor={survivors[0]} -e fenced=power (or network)"
+def _if_lost(silent: Sequence[str], survivor: str) -> str:
+    return (
+        f"if {', '.join(silent)} is really lost, and not only cut off from here: "
+        f"playbooks/failover.yml -e survivor={survivor} -e fenced=power (or network)"
+    )
