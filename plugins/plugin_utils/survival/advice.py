@@ -18,14 +18,18 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
     is whether ZooKeeper still has a quorum, and `left` is the smallest number of replicas that any partition still has.
     """
     lower = serves and left >= 1
+    isr = f" (min.insync.replicas to {left})" if left < layout.min_isr else ""
     if kind == "cut":
         return REPAIR + (f", or lower min.insync.replicas to {left}" if lower else "")
     if lost >= set(layout.names):
         return "operator: restore from a mirror"
     survivor = _surviving_group(layout, lost)
     if not serves and survivor and left >= 1:
-        isr = f" (min.insync.replicas to {left})" if left < layout.min_isr else ""
         return f"operator: failover.yml -e survivor={survivor}{isr}"
+    left_over = {server.datacenter for server in layout.brokers if server.name not in lost}
+    grouped = all(voter.group is not None for voter in layout.voters)
+    if kind == "datacenter" and lower and grouped and len(left_over) == 1:
+        return f"operator: failover.yml -e survivor={left_over.pop()}{isr}"
     back = f"bring {_needed(layout, lost, serves, left)} back"
     return f"operator: lower min.insync.replicas to {left}, or {back}" if lower else f"operator: {back}"
 
