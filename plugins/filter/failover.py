@@ -31,7 +31,7 @@ def failover_lost(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, An
     answering.
     """
     looks = [hostvars[host].get("failover_look") or {} for host in groups.get("kafka", ())]
-    modes = next((look["modes"] for look in looks if "modes" in look), {})
+    modes: Mapping[str, str] = next((look["modes"] for look in looks if "modes" in look), {})
     return lost_datacenters(groups, hostvars, survivor, modes, lock_of(groups, hostvars))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from ansible.module_utils.basic import missing_required_lib
@@ -145,9 +146,10 @@ def probe(properties: Mapping[str, Any], seconds: float) -> tuple[str, Collectio
     reports them). Raises ClientError for invalid properties, ImportError without confluent-kafka.
     """
     admin = Admin(properties, seconds)
-    registered = None
-    try:
+    registered: Collection[int] | None = None
+    with suppress(AdminError):
         registered = admin.look(seconds).brokers
+    try:
         return groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, ""), registered
     except AdminError as error:
         return str(error), registered
