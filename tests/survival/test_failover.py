@@ -105,6 +105,7 @@ def cycle(
     """
     survivor, run, took = OTHER[lost], uuid.uuid4().hex[:8], dict[str, float]()
     hosts = [*stretched.servers_of(lost), *(stretched.servers_of(witness) if witness else ())]
+    stretched.play("playbooks/disaster.yml")  # its first write creates __consumer_offsets, which needs all brokers
     before = min_isr(stretched, topic)
     load_of = Writer(
         stretched.inventory.kafka_properties, topic, folder, run=run, rate=50, limit=100_000, delivery_timeout=MOST
