@@ -15,7 +15,8 @@ NO_ANSWER = "no answer in time"
 
 
 def seen(modes: dict[str, str], answering: str = "k1 k2 k3 k4", probe: str = "", refusing: str = "") -> Seen:
-    servers = {name: Server("dc1" if name in DC1 else "dc2", mode) for name, mode in modes.items()}
+    places = {name: 1 if name in DC1 else 2 for name in modes}
+    servers = {name: Server(f"dc{places[name]}", mode, True, places[name]) for name, mode in modes.items()}
     return Seen(servers, BROKERS, answering.split(), probe, refusing.split())
 
 
@@ -173,10 +174,22 @@ def with_witness(
             id="the server of the witness is down, its host answers",
         ),
         pytest.param(
-            "failover possible",
-            ["dc2"],
+            "failover forbidden",
+            [],
             with_witness(dict.fromkeys(DC2, NOT_SERVING), "k3 k4"),
             id="dc1 and the witness are lost",
+        ),
+        pytest.param(
+            "failover forbidden",
+            [],
+            with_witness(dict.fromkeys("56", NOT_SERVING), "k3 k4"),
+            id="dc1, the witness and a server of dc2 are lost",
+        ),
+        pytest.param(
+            "unknown",
+            [],
+            with_witness({"6": NOT_SERVING}, "k3 k4"),
+            id="dc1, the witness and two servers of dc2 are lost",
         ),
         pytest.param(
             "unknown",
@@ -213,6 +226,20 @@ def with_witness(
 def test_verdict_with_a_witness(verdict: str, survivors: list[str], look: Seen) -> None:
     decision = decide(look)
     assert (decision.verdict, list(decision.survivors)) == (verdict, survivors), decision.reason
+
+
+def test_the_others_must_not_have_a_quorum() -> None:
+    """Then they could have committed changes that the survivor does not have, and serve beside it on their return."""
+    decision = decide(with_witness(dict.fromkeys(DC2, NOT_SERVING), "k3 k4"))
+    assert "1, 2, 3, 7 have a quorum without dc2" in decision.reason
+    assert "bring ZooKeeper servers of dc1 or dc3 back" in decision.advice
+
+
+@pytest.mark.parametrize(("down", "verdict"), [("", "failover possible"), ("4", "failover forbidden")])
+def test_without_groups_a_majority_of_all_servers_is_a_quorum(down: str, verdict: str) -> None:
+    modes = {**dict.fromkeys(DC2, NOT_SERVING), **dict.fromkeys([*DC1, *down], "down")}
+    servers = {name: Server("dc1" if name in DC1 else "dc2", mode) for name, mode in modes.items()}
+    assert decide(Seen(servers, BROKERS, ["k3", "k4"], NO_ANSWER)).verdict == verdict
 
 
 def test_after_a_failover_the_survivor_is_only_degraded() -> None:

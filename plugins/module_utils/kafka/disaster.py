@@ -184,7 +184,12 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
 
 
 def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
-    """Return the verdict if no ZooKeeper server leads, and no host of the datacenters in `silent` answers."""
+    """Return the verdict if no ZooKeeper server leads, and no host of the datacenters in `silent` answers.
+
+    A failover would give the survivor an ensemble of its own. This is only safe if the other servers never have a
+    quorum without the survivor. With such a quorum, they could have committed changes that the survivor does not have,
+    and would serve as a second ensemble when they start again.
+    """
     left = [name for name in seen.datacenters() if name not in silent]
     down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
     gone, survivor = ", ".join(silent), survivor_of(seen, silent)
@@ -201,6 +206,17 @@ def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
             f"no host of {gone} answers, and too few ZooKeeper servers for a quorum, or no broker, answer in "
             f"{', '.join(left)}",
             f"start {', '.join(down)}, then run this again" if down else "start brokers there, then run this again",
+        )
+    there = [name for name, one in seen.servers.items() if one.datacenter == survivor and one.mode != DOWN]
+    others = [name for name in seen.servers if name not in there]
+    if together(seen, others):
+        return Decision(
+            FORBIDDEN,
+            f"no host of {gone} answers, and ZooKeeper does not serve in {survivor}. But {', '.join(others)} have a "
+            f"quorum without {survivor}: they may have accepted changes that {survivor} does not have, and when "
+            f"they start, they serve beside {survivor}",
+            f"bring ZooKeeper servers of {' or '.join(silent)} back, with their data, until ZooKeeper serves, and run "
+            "this again. Nothing else is safe (docs/disaster.md#with-a-witness)",
         )
     return Decision(
         POSSIBLE,
