@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from unit.layouts import NOBODY, broker, cells, of_kind, one_network, single, stretch2, stretch2_5, stretch3, zookeeper
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice import advice
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import CLIENT, REPLICATION, Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
@@ -141,6 +142,12 @@ def test_racks_inside_two_datacenters_lose_data_with_one_of_them() -> None:
     )
     assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: repair the network")
     assert found["dc1-kafka1"] == ("yes", "yes", "yes", NOBODY)
+
+
+def test_no_failover_from_servers_that_have_a_quorum_together() -> None:
+    """dc1 and the witness could have accepted changes that dc2 does not have."""
+    lost = frozenset(server.name for server in stretch2_5().servers if server.datacenter != "dc2")
+    assert advice(stretch2_5(), "pair", lost, False, 2) == "operator: bring a ZooKeeper server and a broker back"
 
 
 def test_failover_where_one_datacenter_has_all_brokers() -> None:

@@ -37,6 +37,7 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
 def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
     """Return the datacenter of a ZooKeeper group that lost no member, if another group lost all of them; else ''.
 
+    Return '' also if the servers outside of this group have a quorum: then a failover to it is refused.
     If the group spans several datacenters, their names are joined by "and".
     """
     groups: dict[int, list[Server]] = {}
@@ -45,7 +46,8 @@ def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
             groups.setdefault(voter.group, []).append(voter)
     if any(all(voter.name in lost for voter in members) for members in groups.values()):
         for members in groups.values():
-            if not any(voter.name in lost for voter in members):
+            others = set(layout.names) - {voter.name for voter in members}
+            if not any(voter.name in lost for voter in members) and not quorum(layout, others):
                 return " and ".join(dict.fromkeys(voter.datacenter for voter in members))
     return ""
 
