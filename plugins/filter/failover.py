@@ -24,31 +24,17 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
 )
 
 
-def failover_lost(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> list[str]:
-    """Return the datacenters from which the survivor takes over: all others, except a witness that answers.
-
-    The variable failover_look of the first broker is a result of zookeeper_ensemble. Without it, a witness counts as
-    answering.
-    """
-    looks = [hostvars[host].get("failover_look") or {} for host in groups.get("kafka", ())]
-    modes: Mapping[str, str] = next((look["modes"] for look in looks if "modes" in look), {})
-    return lost_datacenters(groups, hostvars, survivor, modes, lock_of(groups, hostvars))
-
-
 def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> str:
-    """Return the brokers and ZooKeeper servers of the survivor and of a witness that answers, as a pattern for `hosts`.
+    """Return the brokers and then the ZooKeeper servers of the survivor, and the witness, as a pattern for `hosts`.
 
     Without `hostvars` (no play has run, because --limit excludes localhost) return all brokers and ZooKeeper servers,
     so that a task can reject the limit.
     """
     if not hostvars:
         return ",".join([*groups.get("kafka", ()), *groups.get("zookeeper", ())]) or "all:!all"
-    found = datacenters(groups, hostvars)
-    if survivor not in found:
-        return "all:!all"
-    lost = failover_lost(groups, hostvars, survivor)
-    stay = [survivor, *(name for name in found if name not in {survivor, *lost})]
-    return ",".join(host for name in stay for host in found[name])
+    found, lost = datacenters(groups, hostvars), lost_datacenters(groups, hostvars, survivor)
+    stay = [survivor, *(name for name in found if name not in {survivor, *lost})] if survivor in found else []
+    return ",".join(host for name in stay for host in found[name]) or "all:!all"
 
 
 def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +113,6 @@ class FilterModule:
             "disaster_lines": disaster_lines,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
-            "failover_lost": failover_lost,
             "failover_plan": plan,
             "failover_record": failover_record,
             "listeners_without": listeners_without,

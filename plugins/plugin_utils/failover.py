@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Voter, quorum
@@ -88,25 +88,9 @@ def statement_errors(
     return errors
 
 
-def lost_datacenters(
-    groups: Mapping[str, Sequence[str]],
-    hostvars: Mapping[str, Any],
-    survivor: str,
-    modes: Mapping[str, str],
-    lock: Mapping[str, Any],
-) -> list[str]:
-    """Return the datacenters from which the survivor takes over: all others, except a witness that answers.
-
-    `modes` is {ZooKeeper server: mode}; without it, a witness counts as answering. `lock` is the content of the lock
-    file, {} without one: what was lost when the failover began stays lost until the failback.
-    """
-    brokers = {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())}
-    gone = {*brokers, *map(str, lock.get("lost", ()))}
-    return [
-        name
-        for name, hosts in datacenters(groups, hostvars).items()
-        if name != str(survivor) and (name in gone or all(modes.get(host) == "down" for host in hosts))
-    ]
+def lost_datacenters(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], survivor: str) -> list[str]:
+    """Return the datacenters from which the survivor takes over: all others with brokers. A witness stays."""
+    return sorted({str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())} - {survivor})
 
 
 def plan(
@@ -115,17 +99,16 @@ def plan(
     survivor: str,
     lost: Sequence[str] | None = None,
     admin: str = "",
-    returning: bool = False,
 ) -> dict[str, Any]:
     """Return the hosts, addresses and ids that a failover or failback needs.
 
-    `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: all others). The keys:
+    `survivor` is the datacenter that takes over, `lost` the lost ones (None or []: lost_datacenters). The keys:
 
     - `admin`: the first of the argument `admin` and the group admin that is not lost, else localhost. For a failback
-      (`returning`), no ZooKeeper server or broker: they are fenced, and could not see those that return;
+      (`lost` is given), no ZooKeeper server or broker: they are fenced, and could not see those that return;
     - `keeps_ensemble`: whether the servers that stay have a quorum of the whole ensemble, as with a witness;
+    - `others_have_quorum`: whether the servers outside of the survivor have one;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
-    - `late`: lost servers of a witness: with another lost datacenter they have a quorum, so they are started last;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
@@ -133,7 +116,7 @@ def plan(
     - `min_isr`: the replicas that each partition has in one datacenter.
     """
     found = datacenters(groups, hostvars)
-    gone = [str(name) for name in lost or ()] or [name for name in found if name != survivor]
+    gone = [str(name) for name in lost or ()] or lost_datacenters(groups, hostvars, survivor)
     stays = [name for name in found if name not in gone]
     servers, brokers = list(groups.get("zookeeper", ())), list(groups.get("kafka", ()))
     zookeeper, kafka = _in(servers, hostvars, stays), _in(brokers, hostvars, stays)
@@ -145,21 +128,20 @@ def plan(
         "tls": server.get("admin_tls") or {},
     }
     options = {host: _server(hostvars[host], [*found]) for host in servers}
-    with_brokers = {str(hostvars[host].get("datacenter", "")) for host in brokers}
+    ids = {host: str(hostvars[host]["zookeeper_id"]) for host in servers}
     return {
         "survivor": survivor,
         "lost": gone,
         "keeps_ensemble": _has_quorum(options, zookeeper),
-        "admin": _admin(groups, hostvars, admin, gone, [*zookeeper, *kafka] if returning else ()),
+        "others_have_quorum": _has_quorum(options, [host for host in servers if host not in found.get(survivor, ())]),
+        "admin": _admin(groups, hostvars, admin, gone, [*zookeeper, *kafka] if lost else ()),
         "zookeeper": zookeeper,
         "kafka": kafka,
         "lost_zookeeper": lost_zookeeper,
         "lost_kafka": lost_kafka,
-        "late": [host for host in lost_zookeeper if options[host]["datacenter"] not in with_brokers],
         "servers": {host: str(hostvars[host]["client_address"]) for host in zookeeper},
         "all_servers": {host: str(hostvars[host]["client_address"]) for host in servers},
-        "ids": [str(hostvars[host]["zookeeper_id"]) for host in zookeeper],
-        "brokers": [int(hostvars[host]["kafka_broker_id"]) for host in kafka],
+        "ids": [ids[host] for host in zookeeper],
         "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
         "lost_addresses": sorted({str(item) for host in lost_hosts for item in hostvars[host]["host_addresses"]}),
         **reached,
@@ -183,7 +165,7 @@ def _admin(
     return next((host for host in asked if host not in away), "localhost")
 
 
-def _has_quorum(options: Mapping[str, Mapping[str, Any]], servers: Sequence[str]) -> bool:
+def _has_quorum(options: Mapping[str, Mapping[str, Any]], servers: Collection[str]) -> bool:
     """Tell whether these servers are a quorum of the whole ensemble; `options` are those of kafka_disaster."""
     voters = [Voter(host, one["group"]) for host, one in options.items() if one["votes"]]
     return bool(voters) and quorum(voters, servers)
