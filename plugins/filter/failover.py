@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     HOST_LOCK,
     datacenters,
     disaster_lines,
+    enough_servers,
+    ensemble_errors,
     hosts_of,
     lost_datacenters,
     other_failovers,
@@ -111,6 +113,8 @@ class FilterModule:
         """Return {name of a filter: its function}."""
         return {
             "disaster_lines": disaster_lines,
+            "failover_ensemble_errors": ensemble_errors,
+            "failover_enough_servers": enough_servers,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
             "failover_plan": plan,

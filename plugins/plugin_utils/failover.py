@@ -32,7 +32,8 @@ FAILOVER_UNREADABLE = ProblemKind(
     "compare the file with {other}, and restore it. Delete it only if no failover is under way",
 )
 
-ENSEMBLE_KEY = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]")
+ENSEMBLE_KINDS = ("server", "group", "weight")
+ENSEMBLE_LINE = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]\s*(\S*)")
 
 
 def _in(hosts: Iterable[str], hostvars: Mapping[str, Any], datacenters: Iterable[str]) -> list[str]:
@@ -110,6 +111,7 @@ def plan(
     - `others_have_quorum`: whether the servers outside of the survivor have one;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
+    - `lost_ids`: the ids of the lost ZooKeeper servers; `voters`: {id of a server that votes: datacenter};
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
     - `disaster`: options of the module kafka_disaster, without `admin`;
@@ -142,6 +144,8 @@ def plan(
         "servers": {host: str(hostvars[host]["client_address"]) for host in zookeeper},
         "all_servers": {host: str(hostvars[host]["client_address"]) for host in servers},
         "ids": [ids[host] for host in zookeeper],
+        "lost_ids": [ids[host] for host in lost_zookeeper],
+        "voters": {ids[host]: one["datacenter"] for host, one in options.items() if one["votes"]},
         "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
         "lost_addresses": sorted({str(item) for host in lost_hosts for item in hostvars[host]["host_addresses"]}),
         **reached,
@@ -169,6 +173,46 @@ def _has_quorum(options: Mapping[str, Mapping[str, Any]], servers: Collection[st
     """Tell whether these servers are a quorum of the whole ensemble; `options` are those of kafka_disaster."""
     voters = [Voter(host, one["group"]) for host, one in options.items() if one["votes"]]
     return bool(voters) and quorum(voters, servers)
+
+
+def enough_servers(plan_of: Mapping[str, Any], hosts: Collection[str]) -> bool:
+    """Tell whether `hosts` have enough ZooKeeper servers for the ensemble that the survivor uses.
+
+    If it keeps the ensemble, this is a quorum of all servers, with their groups. Otherwise it is a majority of the
+    survivor's own servers.
+    """
+    options = plan_of["disaster"]["servers"]
+    if plan_of["keeps_ensemble"]:
+        return _has_quorum(options, hosts)
+    voters = [Voter(host) for host in plan_of["zookeeper"] if options[host]["votes"]]
+    return bool(voters) and quorum(voters, hosts)
+
+
+def ensemble_errors(text: str, plan_of: Mapping[str, Any]) -> list[str]:
+    """Return why the ensemble in a zoo.cfg is not one that a failover understands; [] if it is.
+
+    It needs all servers that are lost, and one group for each datacenter, in which all votes weigh the same. Then the
+    servers in any majority of the datacenters are a quorum, and no others.
+    """
+    lines = [match.groups() for match in map(ENSEMBLE_LINE.match, text.splitlines()) if match]
+    found = {kind: {number: value for key, number, value in lines if key == kind} for kind in ENSEMBLE_KINDS}
+    voters, errors = plan_of["voters"], []
+    wanted = [sorted(number for number in voters if voters[number] == name) for name in {*voters.values()}]
+    if missing := [number for number in plan_of["lost_ids"] if number not in found["server"]]:
+        errors.append(f"it does not contain the lost servers {', '.join(missing)}: the ensemble was changed")
+    if sorted(sorted(value.split(":")) for value in found["group"].values()) != sorted(wanted):
+        text_of = "; ".join(f"{number}: {value}" for number, value in found["group"].items()) or "none"
+        errors.append(
+            f"zookeeper_groups = {text_of}: not one group for each datacenter. It is unknown which servers have a "
+            "quorum without the survivor"
+        )
+    weights = {found["weight"].get(number, "1") for number in voters}
+    if len(weights) > 1:
+        errors.append(
+            f"zookeeper_weights = {', '.join(sorted(weights))}: not the same for all servers. A few servers could have "
+            "a quorum without the survivor"
+        )
+    return errors
 
 
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
@@ -257,7 +301,7 @@ def small_ensemble(text: str, ids: Sequence[Any]) -> str:
     kept = {str(number) for number in ids}
 
     def stays(line: str) -> bool:
-        match = ENSEMBLE_KEY.match(line)
+        match = ENSEMBLE_LINE.match(line)
         return match is None or (match.group(1) == "server" and match.group(2) in kept)
 
     return "".join(line for line in text.splitlines(keepends=True) if stays(line))

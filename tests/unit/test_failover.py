@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.filter.failover import (
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import Values, lowered, of_dict, restoring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
+    enough_servers,
+    ensemble_errors,
     lock_problem,
     plan,
     recorded,
@@ -83,7 +85,7 @@ def test_a_witness_keeps_the_ensemble() -> None:
     planned = plan(WITNESS, hostvars, "dc2")
     assert (planned["lost"], planned["keeps_ensemble"], planned["others_have_quorum"]) == (["dc1"], True, True)
     assert planned["zookeeper"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3", "dc3-zk1"]
-    assert planned["lost_brokers"] == [1, 2]
+    assert (planned["lost_ids"], planned["lost_brokers"]) == (["1", "2", "3"], [1, 2])
     assert planned["disaster"]["servers"]["dc2-zk1"] == {
         "address": "198.18.51.14",
         "datacenter": "dc2",
@@ -105,6 +107,54 @@ def test_datacenters_that_have_a_quorum_together_cannot_be_given_up() -> None:
     planned = plan(groups, site(layout="stretch2_5", groups=groups), "dc2")
     assert planned["lost"] == ["dc1", "dc3"]
     assert (planned["keeps_ensemble"], planned["others_have_quorum"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "enough"),
+    [
+        ("dc2-zk1 dc2-zk2 dc3-zk1", True),
+        ("dc2-zk1 dc2-zk2 dc2-zk3", False),
+        ("dc2-zk1 dc3-zk1", False),
+        ("dc1-zk1 dc1-zk2 dc2-zk1 dc3-zk1", True),
+        ("dc1-zk1 dc1-zk2 dc2-zk1 dc2-zk2", True),
+    ],
+)
+def test_with_a_witness_a_majority_of_the_groups_is_enough(hosts: str, enough: bool) -> None:
+    assert enough_servers(plan(WITNESS, with_witness(), "dc2"), hosts.split()) is enough
+
+
+@pytest.mark.parametrize(("hosts", "enough"), [("dc2-zk1 dc2-zk2", True), ("dc2-zk1 dc1-zk1 dc1-zk2", False)])
+def test_without_a_witness_a_majority_of_the_survivor_is_enough(hosts: str, enough: bool) -> None:
+    assert enough_servers(plan(GROUPS, site(), "dc2"), hosts.split()) is enough
+
+
+WHOLE = "".join(f"server.{number}=198.18.52.1{number}:2888:3888\n" for number in range(1, 8))
+IN_GROUPS = f"{WHOLE}group.1=1:2:3\ngroup.2=4:5:6\ngroup.3=7\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (IN_GROUPS, []),
+        (IN_GROUPS.replace("1:2:3", "3:1:2"), []),
+        (f"{IN_GROUPS}weight.1=1\nweight.7=1\n", []),
+        (IN_GROUPS.replace("server.2=", "#"), ["does not contain the lost servers 2"]),
+        (WHOLE, ["zookeeper_groups = none: not one group for each datacenter"]),
+        (IN_GROUPS.replace("group.3=7\n", "").replace("4:5:6", "4:5:6:7"), ["2: 4:5:6:7: not one group"]),
+        (f"{IN_GROUPS}weight.1=3\n", ["zookeeper_weights = 1, 3: not the same"]),
+        (small_ensemble(IN_GROUPS, [4, 5, 6]), ["lost servers 1, 2, 3", "zookeeper_groups = none"]),
+    ],
+)
+def test_an_ensemble_that_a_failover_does_not_understand(text: str, words: list[str]) -> None:
+    errors = ensemble_errors(text, plan(WITNESS, with_witness(), "dc2"))
+    assert len(errors) == len(words), errors
+    assert all(word in error for word, error in zip(words, errors, strict=True)), errors
+
+
+def test_observers_are_in_no_group() -> None:
+    """Server 3 of GROUPS is one."""
+    text = "\n".join([*WHOLE.splitlines()[:6], "group.1=1:2", "group.2=4:5:6", "weight.3=0"])
+    assert ensemble_errors(text, plan(GROUPS, site(), "dc2")) == []
 
 
 def test_a_witness_takes_over_from_nobody() -> None:
