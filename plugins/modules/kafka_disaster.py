@@ -116,6 +116,14 @@ answering:
   elements: str
   returned: success
   sample: [dc2-kafka1]
+registered:
+  description: >-
+    Brokers that are registered, as the metadata of a broker list them; null if no broker reports them. Without a
+    quorum, these are the brokers from before the outage.
+  type: list
+  elements: str
+  returned: success
+  sample: [dc2-kafka1]
 silent:
   description: Datacenters in which no host of a ZooKeeper server or broker answers or refuses a connection.
   type: list
@@ -223,6 +231,7 @@ def result(seen: Seen, decision: Decision) -> dict[str, Any]:
         "survivors": list(decision.survivors),
         "modes": {name: one.mode for name, one in seen.servers.items()},
         "answering": list(seen.answering),
+        "registered": None if seen.registered is None else list(seen.registered),
         "silent": seen.silent(),
         "probe": seen.probe,
     }
