@@ -228,6 +228,14 @@ def test_verdict_with_a_witness(verdict: str, survivors: list[str], look: Seen) 
     assert (decision.verdict, list(decision.survivors)) == (verdict, survivors), decision.reason
 
 
+def test_one_datacenter_has_no_survivor() -> None:
+    """Nothing is silent, so nothing is lost."""
+    servers = {name: Server("dc1", mode) for name, mode in zip("123", ("leader", "follower", "follower"), strict=True)}
+    look = Seen(servers, {"k1": "dc1", "k2": "dc1"}, ["k1", "k2"], NO_ANSWER, (), ["k1", "k2"])
+    decision = decide(look)
+    assert (decision.verdict, list(decision.survivors)) == ("heals by itself", [])
+
+
 def test_the_others_must_not_have_a_quorum() -> None:
     """Then they could have committed changes that the survivor does not have, and serve beside it on their return."""
     decision = decide(with_witness(dict.fromkeys(DC2, NOT_SERVING), "k3 k4"))

@@ -90,10 +90,14 @@ def together(seen: Seen, servers: Collection[str]) -> bool:
 
 
 def survivor_of(seen: Seen, silent: Collection[str]) -> str:
-    """Return the only datacenter with brokers that is not silent, if a broker answers there, else ''."""
-    left = {name for name in seen.brokers.values() if name not in silent}
+    """Return the only datacenter with brokers that is not silent, if a broker answers there, else ''.
+
+    Return '' also if no datacenter with brokers is silent.
+    """
+    places = {*seen.brokers.values()}
+    left = places - {*silent}
     answering = {seen.brokers[name] for name in seen.answering}
-    return left.pop() if len(left) == 1 and left <= answering else ""
+    return left.pop() if len(left) == 1 and left != places and left <= answering else ""
 
 
 def decide(seen: Seen) -> Decision:
