@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.basic import missing_required_lib
@@ -18,10 +19,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster impo
     Seen,
     Server,
     decide,
+    out_of_sync,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import KEY
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, now, rest, waiting
@@ -34,8 +37,9 @@ version_added: "1.0.0"
 description:
   - Asks every ZooKeeper server (C(srvr)), connects to every broker, makes one write with C(acks=all), and decides
     whether the outage ends by itself, whether a failover is possible, or whether it is forbidden.
-  - Uses the metadata of brokers only to see which brokers are registered, and only if ZooKeeper has a leader. Without a
-    quorum, brokers report the leaders, in-sync replicas and the controller from before the outage.
+  - Uses the metadata of brokers only to see which brokers are registered and which topics reject writes, and only if
+    ZooKeeper has a leader. Without a quorum, brokers report the leaders, in-sync replicas and the controller from
+    before the outage.
   - The write commits an offset of the consumer group C(millrace-probe), which no consumer uses, to
     C(__consumer_offsets). It changes nothing else.
   - Cannot distinguish a lost datacenter from one that only this host cannot reach. Look from inside each datacenter
@@ -147,27 +151,45 @@ GROUP = "millrace-probe"
 PLACE = ("__consumer_offsets", 0)
 
 
-def probe(properties: Mapping[str, Any], seconds: float) -> tuple[str, Collection[int] | None]:
-    """Write one record with acks=all: an offset of the group `millrace-probe`.
+@dataclass(frozen=True)
+class Probe:
+    """What one write returned: why it failed, '' if it did not; the other fields are those of Seen."""
 
-    Return why it failed ('' if it did not), and the ids of the brokers that were registered before (None if no broker
-    reports them). Raises ClientError for invalid properties, ImportError without confluent-kafka.
-    """
-    admin = Admin(properties, seconds)
+    why: str
     registered: Collection[int] | None = None
+    rejecting: Collection[str] = ()
+
+
+def probe(properties: Mapping[str, Any], seconds: float, places: Mapping[int, str]) -> Probe:
+    """Write one record with acks=all: an offset of the group `millrace-probe`. `places` is {broker: its datacenter}.
+
+    Raises ClientError for invalid properties, ImportError without confluent-kafka.
+    """
+    admin, there = Admin(properties, seconds), None
     with suppress(AdminError):
-        registered = admin.look(seconds).brokers
+        there = admin.look(seconds)
+    registered = there.brokers if there else None
     try:
-        return groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, ""), registered
+        why = groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, "")
     except AdminError as error:
-        return str(error), registered
+        return Probe(str(error), registered)
+    if why or not there:
+        return Probe(why, registered)
+    partitions = [(one.topic, one.replicas, one.isr) for one in there.partitions]
+    fewest = out_of_sync(partitions, there.brokers, places)
+    with suppress(AdminError):
+        settings = topics.describe(admin, "TOPIC", fewest)
+        needed = {name: int(found[KEY].value or 0) for name, found in settings.items() if KEY in found}
+        return Probe("", registered, sorted(name for name in needed if fewest[name] < needed[name]))
+    return Probe("", registered)
 
 
 def look(options: Mapping[str, Any]) -> Seen:
     """Ask all servers and brokers at the same time, and make the write; `options` are the module's."""
     servers, brokers = options["servers"], options["brokers"]
     with ThreadPoolExecutor(len(servers) + 2) as pool:
-        written = pool.submit(probe, options["admin"], options["probe_timeout"])
+        ids = {one["id"]: one["datacenter"] for one in brokers.values() if "id" in one}
+        written = pool.submit(probe, options["admin"], options["probe_timeout"], ids)
         places = {**brokers, **{name: {**one, "port": options["port"]} for name, one in servers.items()}}
         reached = pool.submit(reach, places.values())
         asked = {
@@ -176,7 +198,8 @@ def look(options: Mapping[str, Any]) -> Seen:
         }
         modes = {name: future.result()[name] for name, future in asked.items()}
         ports = {name: reached.result()[f"{one['address']}:{one['port']}"] for name, one in places.items()}
-    why, registered = written.result()
+    done = written.result()
+    there = {name for name, one in brokers.items() if one.get("id") in (done.registered or ())}
     return Seen(
         {
             name: Server(one["datacenter"], modes[name], bool(one.get("votes", True)), one.get("group"))
@@ -184,9 +207,10 @@ def look(options: Mapping[str, Any]) -> Seen:
         },
         {name: one["datacenter"] for name, one in brokers.items()},
         [name for name in brokers if ports[name] == "open"],
-        why,
+        done.why,
         [name for name, port in ports.items() if port == "refused"],
-        None if registered is None else [name for name, one in brokers.items() if one.get("id") in registered],
+        None if done.registered is None else sorted(there),
+        done.rejecting,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import Seen, Server, decide
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import Seen, Server, decide, out_of_sync
 
 DC1, DC2 = ["1", "2", "3"], ["4", "5", "6"]
 BROKERS = {"k1": "dc1", "k2": "dc1", "k3": "dc2", "k4": "dc2"}
@@ -226,6 +226,27 @@ def with_witness(
 def test_verdict_with_a_witness(verdict: str, survivors: list[str], look: Seen) -> None:
     decision = decide(look)
     assert (decision.verdict, list(decision.survivors)) == (verdict, survivors), decision.reason
+
+
+def test_with_a_witness_one_topic_that_rejects_writes_is_enough() -> None:
+    """The topic of the probe write can have a lower min.insync.replicas than others."""
+    look = with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", probe="")
+    assert decide(look).verdict == "degraded"
+    decision = decide(replace(look, rejecting=["orders"]))
+    assert (decision.verdict, list(decision.survivors)) == ("failover possible", ["dc2"])
+    assert "stops writes to 1 topics: orders" in decision.reason
+    registered = replace(look, rejecting=["orders"], registered=["k1", "k3", "k4"])
+    assert decide(registered).verdict == "heals by itself"
+
+
+@pytest.mark.parametrize(("registered", "topics"), [([3, 4], {"orders": 2}), ([1, 3, 4], {}), ([1, 2, 3, 4], {})])
+def test_topics_with_replicas_in_a_datacenter_without_brokers(registered: list[int], topics: dict[str, int]) -> None:
+    partitions = [
+        ("orders", (1, 2, 3, 4), (3, 4, 1)),
+        ("orders", (1, 2, 3, 4), (3, 4)),
+        ("audit", (3, 4), (3,)),
+    ]
+    assert out_of_sync(partitions, registered, {1: "dc1", 2: "dc1", 3: "dc2", 4: "dc2"}) == topics
 
 
 def test_one_datacenter_has_no_survivor() -> None:

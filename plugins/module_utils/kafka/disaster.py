@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, Voter, quorum
@@ -48,6 +48,8 @@ class Seen:
 
     Without a quorum, brokers report what was registered before the outage.
     """
+    rejecting: Collection[str] = ()
+    """Topics that reject writes although the probe write succeeded, because brokers of a datacenter are missing."""
 
     def datacenters(self) -> list[str]:
         """Return the names of all datacenters, sorted."""
@@ -100,11 +102,29 @@ def survivor_of(seen: Seen, silent: Collection[str]) -> str:
     return left.pop() if len(left) == 1 and left != places and left <= answering else ""
 
 
+def out_of_sync(
+    partitions: Iterable[tuple[str, Collection[int], Collection[int]]],
+    registered: Collection[int],
+    places: Mapping[int, str],
+) -> dict[str, int]:
+    """Return {topic: fewest in-sync replicas} of partitions with a replica in a datacenter that lost all its brokers.
+
+    `partitions` are (topic, replicas, in-sync replicas) each, `places` is {broker: its datacenter}.
+    """
+    left = {places[one] for one in registered if one in places}
+    gone = {one for one, place in places.items() if place not in left}
+    found: dict[str, int] = {}
+    for topic, replicas, isr in partitions:
+        if gone & ({*replicas} - {*isr}):
+            found[topic] = min(len(isr), found.get(topic, len(isr)))
+    return found
+
+
 def decide(seen: Seen) -> Decision:
     """Return the verdict on what was seen.
 
-    Metadata of brokers are not used: without a quorum, brokers report the leaders, ISRs and the controller from before
-    the outage.
+    Metadata of brokers are used with a quorum only: without it, brokers report the leaders, in-sync replicas and the
+    controller from before the outage.
     """
     leaders, silent = seen.in_mode(*LEADS), seen.silent()
     if len(seen.in_mode(DOWN)) == len(seen.servers) and not seen.answering:
@@ -147,7 +167,8 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
             f"{', '.join(leaders)} lead at the same time: two ensembles serve",
             "stop the ZooKeeper servers and brokers of one datacenter at once (docs/disaster.md#split-brain)",
         )
-    if not seen.probe:
+    witness = survivor_of(seen, silent) and together(seen, seen.in_mode(*SERVES))
+    if not seen.probe and not (witness and seen.rejecting):
         if not down:
             return Decision(NO_DISASTER, "ZooKeeper has a leader, and a write with acks=all succeeded", "nothing to do")
         return Decision(
@@ -155,7 +176,7 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
             f"a write with acks=all succeeded, but {', '.join(down)} do not answer",
             "no failover is needed: start them, or replace them (docs/runbooks)",
         )
-    if survivor_of(seen, silent) and together(seen, seen.in_mode(*SERVES)):
+    if witness:
         return _with_witness(seen, silent)
     where = f"no host of {', '.join(silent)} answers here, but " if silent else ""
     return Decision(
@@ -174,17 +195,20 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
     A broker that runs and reaches a ZooKeeper server is registered, so a registered broker is not lost.
     """
     survivor, gone = survivor_of(seen, silent), ", ".join(silent)
-    reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and a write with acks=all failed"
+    failed = f"a write with acks=all failed in {survivor} ({seen.probe})"
+    if not seen.probe:
+        failed = f"min.insync.replicas stops writes to {len(seen.rejecting)} topics: {', '.join(seen.rejecting)}"
+    reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and {failed}"
     there = [name for name in seen.registered or () if seen.brokers[name] in silent]
     if seen.registered is None or there:
         return Decision(
             HEALS,
-            f"{reason} ({seen.probe}), but "
+            f"{reason}, but "
             + (f"{', '.join(there)} registered with ZooKeeper" if there else "no broker reports which are registered"),
             "wait at least 60 s, in which the sessions of lost brokers expire; a broker that stays registered runs, "
             "and is only cut off from here",
         )
-    return Decision(POSSIBLE, f"{reason} in {survivor}: {seen.probe}", _if_lost(silent, survivor), [survivor])
+    return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
 
 
 def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
