@@ -12,17 +12,25 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster impo
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, order
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     HOST_LOCK,
+    active,
     datacenters,
     disaster_lines,
     enough_servers,
-    ensemble_errors,
     hosts_of,
     lost_datacenters,
     other_failovers,
     plan,
     recorded,
+    resumes,
     small_ensemble,
     statement_errors,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_checks import (
+    ensemble_errors,
+    fenced,
+    refusal,
+    too_few,
+    unseparated,
 )
 
 
@@ -39,13 +47,17 @@ def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, A
     return ",".join(host for name in stay for host in found[name]) or "all:!all"
 
 
-def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of the failover, of the control node (`text`) or of a probed host; {} without one.
+def failover_record(
+    text: str, hosts: Sequence[str], hostvars: Mapping[str, Any], ended: bool = False
+) -> dict[str, Any]:
+    """Return the record of the failover, merged from those of the control node (`text`) and of probed hosts.
 
-    Raises AnsibleFilterError if it cannot be read.
+    Return {} without one, and, unless `ended`, for a failover whose failback has ended. Raises AnsibleFilterError if a
+    record cannot be read.
     """
     try:
-        return recorded(text, hosts, hostvars)
+        lock = recorded(text, hosts, hostvars)
+        return lock if ended else active(lock, hosts, hostvars)
     except ValueError as error:
         raise AnsibleFilterError(
             f"the record of a failover cannot be read: {error}; compare the file that the variable failover_lock names "
@@ -54,10 +66,14 @@ def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]
 
 
 def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of the failover on this control node (variable failover_lock); {} without one."""
+    """Return the record of the failover on this control node (variable failover_lock).
+
+    Return {} without one, and if this run has done all that there is to do for it (variable failback_done).
+    """
     for host in groups.get("kafka", ()) if hostvars else ():
         path = Path(str(hostvars[host].get("failover_lock") or ""))
-        return failover_record(path.read_text("utf-8"), (), {}) if path.is_file() else {}
+        done = any(hostvars[one].get("failback_done") for one in {*groups["kafka"], *groups.get("zookeeper", ())})
+        return failover_record(path.read_text("utf-8"), (), {}, True) if path.is_file() and not done else {}
     return {}
 
 
@@ -113,12 +129,17 @@ class FilterModule:
         """Return {name of a filter: its function}."""
         return {
             "disaster_lines": disaster_lines,
+            "failback_fenced": fenced,
+            "failback_too_few": too_few,
             "failover_ensemble_errors": ensemble_errors,
             "failover_enough_servers": enough_servers,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
             "failover_plan": plan,
             "failover_record": failover_record,
+            "failover_refusal": refusal,
+            "failover_resumes": resumes,
+            "failover_unseparated": unseparated,
             "listeners_without": listeners_without,
             "other_failovers": other_failovers,
             "returning_hosts": returning_hosts,

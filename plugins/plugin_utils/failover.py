@@ -1,7 +1,13 @@
 """Plans a failover to one datacenter of a stretched cluster, and reads its record, the lock file.
 
 The lock exists from the beginning of a failover until the end of the failback: on the control node (the variable
-failover_lock) and on each ZooKeeper server and broker that survived (HOST_LOCK).
+failover_lock) and on each ZooKeeper server and broker that survived (HOST_LOCK). Its keys:
+
+- `survivor`, `lost`, `fenced`, `started`: who took over from whom, the operator's statement, and when;
+- `name`: the time again, as a part of file names; it distinguishes failovers, and sorts by time;
+- `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
+- `ensemble`: true once the ensemble is being changed; `min_isr`: the saved values of min.insync.replicas;
+- `ended`: true once the failback has restored everything; `hosts` are then those that are still separated.
 """
 
 from __future__ import annotations
@@ -32,7 +38,6 @@ FAILOVER_UNREADABLE = ProblemKind(
     "compare the file with {other}, and restore it. Delete it only if no failover is under way",
 )
 
-ENSEMBLE_KINDS = ("server", "group", "weight")
 ENSEMBLE_LINE = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]\s*(\S*)")
 
 
@@ -115,7 +120,8 @@ def plan(
     - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
     - `disaster`: options of the module kafka_disaster, without `admin`;
-    - `min_isr`: the replicas that each partition has in one datacenter.
+    - `min_isr`: the replicas that each partition has in one datacenter;
+    - `spare`: how many brokers may be missing so that partitions accept writes.
     """
     found = datacenters(groups, hostvars)
     gone = [str(name) for name in lost or ()] or lost_datacenters(groups, hostvars, survivor)
@@ -152,6 +158,7 @@ def plan(
         "root_acl": server.get("zookeeper_root_acl") or {},
         "chroot": str(broker.get("kafka_zookeeper_chroot") or ""),
         "disaster": {**reached, "servers": options, "brokers": {host: _broker(hostvars[host]) for host in brokers}},
+        "spare": int(broker.get("kafka_replication_factor", 1)) - int(broker.get("kafka_min_insync_replicas", 1)),
         "min_isr": max([int(hostvars[host]["kafka_replication_factor"]) for host in brokers], default=1) // 2,
     }
 
@@ -188,33 +195,6 @@ def enough_servers(plan_of: Mapping[str, Any], hosts: Collection[str]) -> bool:
     return bool(voters) and quorum(voters, hosts)
 
 
-def ensemble_errors(text: str, plan_of: Mapping[str, Any]) -> list[str]:
-    """Return why the ensemble in a zoo.cfg is not one that a failover understands; [] if it is.
-
-    It needs all servers that are lost, and one group for each datacenter, in which all votes weigh the same. Then the
-    servers in any majority of the datacenters are a quorum, and no others.
-    """
-    lines = [match.groups() for match in map(ENSEMBLE_LINE.match, text.splitlines()) if match]
-    found = {kind: {number: value for key, number, value in lines if key == kind} for kind in ENSEMBLE_KINDS}
-    voters, errors = plan_of["voters"], []
-    wanted = [sorted(number for number in voters if voters[number] == name) for name in {*voters.values()}]
-    if missing := [number for number in plan_of["lost_ids"] if number not in found["server"]]:
-        errors.append(f"it does not contain the lost servers {', '.join(missing)}: the ensemble was changed")
-    if sorted(sorted(value.split(":")) for value in found["group"].values()) != sorted(wanted):
-        text_of = "; ".join(f"{number}: {value}" for number, value in found["group"].items()) or "none"
-        errors.append(
-            f"zookeeper_groups = {text_of}: not one group for each datacenter. It is unknown which servers have a "
-            "quorum without the survivor"
-        )
-    weights = {found["weight"].get(number, "1") for number in voters}
-    if len(weights) > 1:
-        errors.append(
-            f"zookeeper_weights = {', '.join(sorted(weights))}: not the same for all servers. A few servers could have "
-            "a quorum without the survivor"
-        )
-    return errors
-
-
 def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], datacenter: str) -> list[str]:
     """Return the brokers and then the ZooKeeper servers of a datacenter; [] if there is no such datacenter.
 
@@ -228,7 +208,7 @@ def other_failovers(hosts: Iterable[str], hostvars: Mapping[str, Any], survivor:
     found = []
     for host in hosts:
         try:
-            lock = read_lock(str(hostvars[host]["preflight_probe"]["probe"].get("failover") or ""))
+            lock = _lock_of_host(host, hostvars)
         except ValueError:
             lock = {"survivor": ""}
         if lock and lock["survivor"] != survivor:
@@ -279,18 +259,56 @@ def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of the failover: that of the control node, `text`, or else that of one of the probed hosts.
+def _lock_of_host(host: str, hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lock that host_probe read on a host; {} if it has none or was not probed. Raises ValueError."""
+    probed = (hostvars[host].get("preflight_probe") or {}).get("probe") or {}
+    return read_lock(str(probed.get("failover") or ""))
 
-    Return {} if there is none. So another control node continues with the saved values of the first one. A host that
-    could not be reached in the middle has a record without them, which is used only if no host has a better one.
+
+def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover, merged from the copies of the control node, `text`, and of the probed hosts.
+
+    Return {} if there is none. Each run of failover.yml adds to the record, and a host or control node that does not
+    take part in it keeps an older copy. So the saved values are those of the copy with most of them. Copies of an
+    earlier failover do not count (names sort by time), nor those of one to another datacenter than the control node's.
     """
-    if text.strip():
-        return read_lock(text)
-    results = [hostvars[host].get("preflight_probe") or {} for host in hosts]
-    texts = [str(result.get("probe", {}).get("failover") or "") for result in results]
-    found = [read_lock(one) for one in texts if one.strip()]
-    return next((lock for lock in found if "min_isr" in lock), found[0] if found else {})
+    own = read_lock(text)
+    found = [lock for lock in (own, *(_lock_of_host(host, hostvars) for host in hosts)) if lock]
+    found = [lock for lock in found if not own or lock["survivor"] == own["survivor"]]
+    newest = max((str(lock.get("name", "")) for lock in found), default="")
+    same = [lock for lock in found if str(lock.get("name", "")) == newest]
+    merged = {key: value for lock in same for key, value in lock.items()}
+    if saved := [lock["min_isr"] for lock in same if "min_isr" in lock]:
+        merged["min_isr"] = max(saved, key=lambda values: len(values["topics"]))
+    parts = [lock for lock in same if lock.get("ended")] or same
+    separated = sorted({host for lock in parts for host in lock.get("hosts", ())})
+    if any("hosts" in lock for lock in parts):
+        merged["hosts"] = separated
+        merged["unfenced"] = sorted({host for lock in same for host in lock.get("unfenced", ())} - {*separated})
+    return merged
+
+
+def active(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record `lock`, as `recorded` returns it; {} if the failback of this failover has ended.
+
+    The failback removes the record of a host last. So if a host of `hosts` was separated and has no record any more,
+    the copies elsewhere, as on a second control node, are left over, with values that are not the present ones. If the
+    ensemble was changed, its files show whether the failover is under way, and the record counts.
+    """
+    separated = {*lock.get("hosts", ())} if "min_isr" in lock and "ensemble" not in lock else set[str]()
+    gone = [host for host in hosts if host in separated and _lock_of_host(host, hostvars).get("name") != lock["name"]]
+    return {} if lock.get("ended") or gone else dict(lock)
+
+
+def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> bool:
+    """Tell whether a run continues a failover with a witness that has begun to change the brokers.
+
+    `lock` is its record, `hosts` are those of the run. Each that was separated needs its fence, of which the variable
+    failover_fence tells (a result of the module stat): failback.yml first removes the fences.
+    """
+    separated = lock.get("hosts", ())
+    fences = [hostvars[host]["failover_fence"]["stat"]["exists"] for host in hosts if host in separated]
+    return "min_isr" in lock and all(fences)
 
 
 def small_ensemble(text: str, ids: Sequence[Any]) -> str:
@@ -328,14 +346,15 @@ def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], presen
 
     `text` is the content of the lock file at the path `where`, `other` the path of its copies, `hosts` the hosts that
     have it ([] for the control node), `present` the datacenters of the inventory. A lock whose lost datacenters are no
-    longer in the inventory stops no run: what survived is the whole site then.
+    longer in the inventory stops no run: what survived is the whole site then. Neither does the lock of a failover
+    whose failback has `ended`: the control node keeps it for hosts that are still separated.
     """
     try:
         lock = read_lock(text)
     except ValueError:
         return [FAILOVER_UNREADABLE.problem(tuple(hosts), VARIABLE, where, other=other)]
     lost = [str(name) for name in lock.get("lost", ())]
-    if not lock or not set(lost) & set(present):
+    if not lock or lock.get("ended") or not set(lost) & set(present):
         return []
     started = str(lock.get("started", ""))
     return [

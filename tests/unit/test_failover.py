@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
     failover_hosts,
+    failover_record,
     listeners_without,
     returning_hosts,
     surviving_hosts,
@@ -15,12 +16,19 @@ from ansible_collections.millrace.kafka.plugins.filter.failover import (
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import Values, lowered, of_dict, restoring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     enough_servers,
-    ensemble_errors,
     lock_problem,
     plan,
     recorded,
+    resumes,
     small_ensemble,
     statement_errors,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_checks import (
+    ensemble_errors,
+    fenced,
+    refusal,
+    too_few,
+    unseparated,
 )
 
 GROUPS = {
@@ -138,11 +146,17 @@ IN_GROUPS = f"{WHOLE}group.1=1:2:3\ngroup.2=4:5:6\ngroup.3=7\n"
         (IN_GROUPS, []),
         (IN_GROUPS.replace("1:2:3", "3:1:2"), []),
         (f"{IN_GROUPS}weight.1=1\nweight.7=1\n", []),
-        (IN_GROUPS.replace("server.2=", "#"), ["does not contain the lost servers 2"]),
-        (WHOLE, ["zookeeper_groups = none: not one group for each datacenter"]),
-        (IN_GROUPS.replace("group.3=7\n", "").replace("4:5:6", "4:5:6:7"), ["2: 4:5:6:7: not one group"]),
+        (IN_GROUPS.replace("server.2=", "#"), ["zoo.cfg and the inventory differ: ids 2. Use the inventory of these"]),
+        (f"{IN_GROUPS}server.8=a:1\nserver.10=b:1\ngroup.4=8:10\n", ["differ: ids 8, 10"]),
+        (
+            WHOLE,
+            ["zookeeper_groups = none: the groups must be the voters of one datacenter each (inventory: dc1: 1, 2"],
+        ),
+        (IN_GROUPS.replace("group.3=7\n", "").replace("4:5:6", "4:5:6:7"), ["2: 4:5:6:7: the groups must be"]),
+        (IN_GROUPS.replace("4:5:6\n", "4:5\ngroup.4=6\n"), ["4: 6; 3: 7: the groups must be"]),
+        (IN_GROUPS.replace("4:5:6\n", "4:5\n"), ["the groups must be"]),
         (f"{IN_GROUPS}weight.1=3\n", ["zookeeper_weights = 1, 3: not the same"]),
-        (small_ensemble(IN_GROUPS, [4, 5, 6]), ["lost servers 1, 2, 3", "zookeeper_groups = none"]),
+        (small_ensemble(IN_GROUPS, [4, 5, 6]), ["no server of the lost datacenter: a failover has changed"]),
     ],
 )
 def test_an_ensemble_that_a_failover_does_not_understand(text: str, words: list[str]) -> None:
@@ -315,6 +329,256 @@ def test_another_control_node_continues_with_the_record_of_a_host() -> None:
     probed["dc2-zk3"] = {"preflight_probe": {"probe": {"failover": json.dumps(later)}}}
     assert recorded("", probed, probed) == later
     assert recorded(json.dumps({**LOCK, "name": "own"}), probed, probed)["name"] == "own"
+
+
+def copies(**of_hosts: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of hosts that were probed, with these copies of the record ({}: none), and fences."""
+    return {
+        name.replace("_", "-"): {
+            "preflight_probe": {"probe": {"failover": json.dumps(lock) if lock else ""}},
+            "failover_fence": {"stat": {"exists": bool(lock)}},
+        }
+        for name, lock in of_hosts.items()
+    }
+
+
+SAVED = {**LOCK, "hosts": ["dc2-zk1", "dc2-zk2"], "min_isr": {"default": "", "topics": {"orders": "3"}}}
+
+
+def test_an_older_copy_on_the_control_node_does_not_hide_the_saved_values_of_hosts() -> None:
+    """It was killed after the fence; a second control node completed the failover."""
+    own, hostvars = {**LOCK, "hosts": ["dc2-zk1", "dc2-zk2", "dc2-zk3"]}, copies(dc2_zk1=SAVED, dc2_zk2=SAVED)
+    merged = recorded(json.dumps(own), hostvars, hostvars)
+    assert merged["min_isr"] == {"default": "", "topics": {"orders": "3"}}
+    assert merged["hosts"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
+
+
+def test_an_older_copy_on_a_host_does_not_hide_the_saved_values_of_the_others() -> None:
+    """The host was down when the values were recorded, and the control node has the copy of this host."""
+    hostvars = copies(dc2_kafka1=LOCK, dc2_zk1={**LOCK, "ensemble": True}, dc2_zk2=SAVED)
+    merged = recorded(json.dumps(LOCK), hostvars, hostvars)
+    assert (merged["min_isr"]["topics"], merged["ensemble"]) == ({"orders": "3"}, True)
+
+
+def test_the_copy_with_most_saved_values_counts() -> None:
+    """A later run with -e min_isr=1 replaces more of them."""
+    more = {**SAVED, "min_isr": {"default": "", "topics": {"orders": "3", "audit": "2"}}}
+    hostvars = copies(dc2_zk1=SAVED, dc2_zk2=more, dc2_zk3=SAVED)
+    assert recorded(json.dumps(SAVED), hostvars, hostvars)["min_isr"]["topics"] == {"orders": "3", "audit": "2"}
+
+
+def test_records_of_other_failovers_are_not_mixed() -> None:
+    earlier, hostvars = {**SAVED, "name": "20251128T120000Z"}, copies(dc2_zk1=LOCK, dc2_zk2={**SAVED, "name": "2025"})
+    assert "min_isr" not in recorded(json.dumps(earlier), hostvars, hostvars)
+    other = copies(dc1_zk1={**SAVED, "survivor": "dc1", "name": "2027"})
+    assert recorded(json.dumps(LOCK), other, other) == LOCK
+
+
+def test_a_host_that_gets_its_fence_later_is_no_longer_unfenced() -> None:
+    first = {**LOCK, "hosts": ["dc2-zk1"], "unfenced": ["dc3-zk1"]}
+    hostvars = copies(dc2_zk1={**first, "hosts": ["dc2-zk1", "dc3-zk1"], "unfenced": []})
+    merged = recorded(json.dumps(first), hostvars, hostvars)
+    assert (merged["hosts"], merged["unfenced"]) == (["dc2-zk1", "dc3-zk1"], [])
+
+
+def test_a_record_whose_failback_has_ended_stops_no_run_and_no_new_failover() -> None:
+    """The control node keeps it for a host that is still separated."""
+    ended, hostvars = json.dumps({**SAVED, "ended": True, "hosts": ["dc2-zk2"]}), copies(dc2_zk2=SAVED)
+    assert lock_problem(ended, "/x", "/y", (), ["dc1", "dc2"]) == []
+    assert failover_record(ended, ["dc2-zk2"], hostvars) == {}
+    kept = failover_record(ended, ["dc2-zk2"], hostvars, True)
+    assert (kept["ended"], kept["hosts"], kept["min_isr"]) == (True, ["dc2-zk2"], SAVED["min_isr"])
+
+
+@pytest.mark.parametrize(
+    ("hosts", "active"),
+    [
+        pytest.param(copies(dc2_zk1=SAVED, dc2_zk2=SAVED), True, id="all that were separated have it"),
+        pytest.param(copies(dc2_zk1=SAVED, dc2_zk2=SAVED, dc2_zk3={}), True, id="a host was down, and has returned"),
+        pytest.param(copies(dc2_zk1={}, dc2_zk2={}, dc2_zk3={}), False, id="a second control node ended it"),
+        pytest.param(copies(dc2_zk1={}, dc2_zk2=SAVED), False, id="a host was left out of the failback"),
+    ],
+)
+def test_a_record_that_a_failback_has_removed_from_a_host_does_not_count(hosts: dict[str, Any], active: bool) -> None:
+    """Its saved values are not the present ones."""
+    assert failover_record(json.dumps(SAVED), [*hosts], hosts) == (SAVED | {"unfenced": []} if active else {})
+
+
+def test_without_a_witness_the_files_of_the_ensemble_decide() -> None:
+    hostvars = copies(dc2_zk1={}, dc2_zk2=SAVED)
+    assert failover_record(json.dumps({**SAVED, "ensemble": True}), [*hostvars], hostvars)["survivor"] == "dc2"
+
+
+def test_a_run_resumes_only_where_the_fences_are() -> None:
+    """The failback removes them first; then the run needs a verdict, as dc1 may serve."""
+    hostvars = copies(dc2_zk1=SAVED, dc2_zk2=SAVED, dc2_zk3={})
+    assert resumes(SAVED, hostvars, hostvars)
+    assert not resumes(LOCK, hostvars, hostvars)
+    assert not resumes({}, hostvars, hostvars)
+    hostvars["dc2-zk2"]["failover_fence"]["stat"]["exists"] = False
+    assert not resumes(SAVED, hostvars, hostvars)
+
+
+WITH_QUORUM = {
+    **dict.fromkeys(["dc1-zk1", "dc1-zk2", "dc1-zk3"], "down"),
+    "dc2-zk1": "leader",
+    **dict.fromkeys(["dc2-zk2", "dc2-zk3", "dc3-zk1"], "follower"),
+}
+
+
+def looked(**changes: Any) -> dict[str, Any]:
+    """Return a result of kafka_disaster after the loss of dc1, with changes."""
+    return {
+        "verdict": "failover possible",
+        "reason": "REASON",
+        "advice": "ADVICE",
+        "survivors": ["dc2"],
+        "modes": WITH_QUORUM,
+        "answering": ["dc2-kafka1", "dc2-kafka2"],
+        "registered": ["dc2-kafka1", "dc2-kafka2"],
+        **changes,
+    }
+
+
+SERVES_ALREADY: dict[str, Any] = {"verdict": "degraded", "survivors": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "lock", "continues", "words"),
+    [
+        pytest.param({}, {}, False, "", id="it begins"),
+        pytest.param({}, LOCK, False, "", id="a run that has only separated"),
+        pytest.param({"survivors": ["dc1"]}, {}, False, "failover possible, but not to dc2: REASON", id="to dc1"),
+        pytest.param(SERVES_ALREADY, {}, False, "degraded: REASON; ADVICE. Nothing was changed.", id="it serves"),
+        pytest.param(
+            SERVES_ALREADY, LOCK, False, "has only separated the datacenters: playbooks/failback", id="fenced"
+        ),
+        pytest.param(SERVES_ALREADY, SAVED, False, "12:00:00 UTC has lowered min.insync.replicas", id="without fences"),
+        pytest.param(SERVES_ALREADY, SAVED, True, "", id="it continues"),
+        pytest.param(
+            {**SERVES_ALREADY, "registered": ["dc1-kafka2"]}, SAVED, True, "dc1-kafka2 answers", id="registered"
+        ),
+        pytest.param({**SERVES_ALREADY, "answering": ["dc1-kafka1"]}, SAVED, True, "dc1 has returned", id="answers"),
+        pytest.param({**SERVES_ALREADY, "registered": None}, SAVED, True, "no broker reports", id="no metadata"),
+        pytest.param(
+            {"verdict": "unknown", "modes": dict.fromkeys(WITH_QUORUM, "down")},
+            SAVED,
+            True,
+            "unknown: REASON",
+            id="dark",
+        ),
+        pytest.param({"verdict": "failover forbidden"}, SAVED, True, "forbidden: REASON", id="two ensembles"),
+        pytest.param(
+            {"modes": {**WITH_QUORUM, "dc1-zk2": "follower"}}, SAVED, True, "REASON", id="a server of dc1 serves"
+        ),
+    ],
+)
+def test_why_a_failover_with_a_witness_may_not_begin_or_continue(
+    changes: dict[str, Any], lock: dict[str, Any], continues: bool, words: str
+) -> None:
+    why = refusal(plan(WITNESS, with_witness(), "dc2"), looked(**changes), lock, continues)
+    assert (words in why, bool(why)) == (True, bool(words)), why
+
+
+def test_without_a_witness_a_run_that_changed_the_ensemble_continues() -> None:
+    planned, seen = plan(GROUPS, site(), "dc2"), looked(**SERVES_ALREADY, registered=None)
+    assert refusal(planned, seen, {**LOCK, "ensemble": True}, True) == ""
+    assert "has changed the ensemble: playbooks/failback" in refusal(planned, seen, {**LOCK, "ensemble": True}, False)
+
+
+REACHED = ["dc2-kafka1", "dc2-kafka2", "dc2-zk1", "dc2-zk2", "dc2-zk3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named", "known", "words"),
+    [
+        pytest.param({"modes": {**WITH_QUORUM, "dc3-zk1": "down"}}, [], [], [], id="the witness is down"),
+        pytest.param({}, [], [], ["dc3-zk1 runs, but Ansible cannot reach it"], id="the witness serves"),
+        pytest.param({}, ["dc3-zk1"], [], [], id="the operator leaves it unseparated"),
+        pytest.param({}, [], ["dc3-zk1"], [], id="an earlier run did"),
+        pytest.param({}, ["dc3-zk1", "dc2-zk1"], [], ["unfenced = dc2-zk1: name only"], id="a host that is reached"),
+        pytest.param({}, ["dc3-zk1", "typo"], [], ["unfenced = typo: name only"], id="a typo"),
+        pytest.param({"registered": ["dc1-kafka1"]}, ["dc3-zk1"], [], ["dc1 has returned"], id="dc1 is registered"),
+        pytest.param({"registered": None}, ["dc3-zk1"], [], ["no broker reports"], id="no metadata"),
+        pytest.param(
+            {"modes": {**WITH_QUORUM, "dc3-zk1": "not serving"}},
+            ["dc3-zk1"],
+            [],
+            ["unfenced = dc3-zk1: name only ZooKeeper servers that serve"],
+            id="it does not serve",
+        ),
+    ],
+)
+def test_servers_that_ansible_cannot_reach(
+    changes: dict[str, Any], named: list[str], known: list[str], words: list[str]
+) -> None:
+    errors = unseparated(plan(WITNESS, with_witness(), "dc2"), looked(**changes), REACHED, named, known)
+    assert len(errors) == len(words), errors
+    assert all(word in error for word, error in zip(words, errors, strict=True)), errors
+
+
+def test_only_servers_that_the_quorum_does_not_need_can_be_switched_off() -> None:
+    """Without the witness, dc2 has no quorum. One server of dc2 may stop."""
+    planned = plan(WITNESS, with_witness(), "dc2")
+    (witness,) = unseparated(planned, looked(), REACHED, [])
+    assert ("switch these hosts off" in witness, "add -e unfenced=dc3-zk1" in witness) == (False, True)
+    (server,) = unseparated(planned, looked(), ["dc2-kafka1", "dc2-zk1", "dc2-zk2", "dc3-zk1"], [])
+    assert server.startswith("dc2-zk3 runs")
+    assert ("switch these hosts off" in server, "add -e unfenced=dc2-zk3" in server) == (True, True)
+
+
+def test_a_broker_that_ansible_cannot_reach_stops_no_failover() -> None:
+    """Brokers of dc1 register through ZooKeeper servers, not through brokers."""
+    assert (
+        unseparated(plan(WITNESS, with_witness(), "dc2"), looked(), ["dc2-kafka1", *REACHED[2:], "dc3-zk1"], []) == []
+    )
+
+
+def test_without_a_witness_no_host_is_named_as_unseparated() -> None:
+    planned = plan(GROUPS, site(), "dc2")
+    assert unseparated(planned, looked(), ["dc2-kafka1"], []) == []
+    assert "without a witness" in unseparated(planned, looked(), ["dc2-kafka1"], ["dc2-zk1"])[0]
+
+
+@pytest.mark.parametrize(
+    ("separated", "words", "may_stop"),
+    [
+        ([], "", False),
+        (["dc2-zk3"], "dc2-zk3 runs", True),
+        (["dc3-zk1"], "dc3-zk1 runs", False),
+        (["dc2-kafka1"], "dc2-kafka1 runs", False),
+        (["dc2-kafka3"], "", False),
+    ],
+)
+def test_a_host_that_runs_keeps_its_fence(separated: list[str], words: str, may_stop: bool) -> None:
+    """The failback waits for SSH; only a server that the quorum does not need may be switched off."""
+    why = fenced(plan(WITNESS, with_witness(), "dc2", ["dc1"]), looked(), separated)
+    assert (why.startswith(words), bool(why), "switch the host off" in why) == (True, bool(words), may_stop), why
+
+
+def test_a_broker_that_was_registered_before_an_outage_proves_nothing() -> None:
+    planned, modes = plan(WITNESS, with_witness(), "dc2", ["dc1"]), dict.fromkeys(WITH_QUORUM, "not serving")
+    assert fenced(planned, looked(answering=[]), ["dc2-kafka1"]).startswith("dc2-kafka1 runs")
+    assert fenced(planned, looked(answering=[], modes=modes), ["dc2-kafka1"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("", ""),
+        ("dc1-zk1 dc1-zk2 dc1-zk3 dc1-kafka1", ""),
+        ("dc3-zk1 dc1-zk2", ""),
+        ("dc3-zk1 dc1-zk2 dc1-zk3", "must have a quorum"),
+        ("dc1-kafka1 dc2-kafka1", "1 may be missing"),
+    ],
+)
+def test_too_few_hosts_for_a_failback(missing: str, words: str) -> None:
+    hostvars = with_witness()
+    for host in GROUPS["kafka"]:
+        hostvars[host]["kafka_min_insync_replicas"] = 3
+    hosts = [host for host in hostvars if host not in missing.split()]
+    why = too_few(plan(WITNESS, hostvars, "dc2", ["dc1"]), hosts)
+    assert (words in why, bool(why)) == (True, bool(words)), why
 
 
 def test_a_default_from_before_is_restored() -> None:
