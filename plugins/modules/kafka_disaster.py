@@ -20,11 +20,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster impo
     Server,
     decide,
     out_of_sync,
+    remaining,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import KEY
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import KEY, fewest_replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, now, rest, waiting
@@ -61,6 +62,8 @@ options:
     type: dict
     required: true
   admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
+  min_isr: {type: int, default: 1, description: Value to which a failover would lower C(min.insync.replicas).}
+  taken_over: {type: str, default: "", description: The datacenter that has taken over already; empty for none.}
   timeout:
     description: >-
       Seconds to wait until writes succeed. A cut or an election can take 60 s to heal. 0 decides at once.
@@ -134,8 +137,16 @@ silent:
   elements: str
   returned: success
   sample: [dc1]
+rejecting:
+  description: >-
+    Topics that reject writes although the write succeeded, because the replicas of a lost datacenter are out of sync.
+  type: list
+  elements: str
+  returned: success
+  sample: [orders]
 probe:
-  description: Why the write failed; empty if it was acknowledged.
+  description: >-
+    Why the write failed, or was not made because C(__consumer_offsets) does not exist; empty if it was acknowledged.
   type: str
   returned: success
   sample: no answer in time
@@ -158,30 +169,60 @@ class Probe:
     why: str
     registered: Collection[int] | None = None
     rejecting: Collection[str] = ()
+    helped: Collection[str] = ()
+    unwritten: bool = False
 
 
-def probe(properties: Mapping[str, Any], seconds: float, places: Mapping[int, str]) -> Probe:
+def probe(properties: Mapping[str, Any], seconds: float, places: Mapping[int, str], to: int) -> Probe:
     """Write one record with acks=all: an offset of the group `millrace-probe`. `places` is {broker: its datacenter}.
 
-    Raises ClientError for invalid properties, ImportError without confluent-kafka.
+    Then read which topics reject writes, and whether min.insync.replicas = `to` would help. Without the topic of
+    offsets, and with brokers missing, nothing is written: it could not be created. Raises ClientError for invalid
+    properties, ImportError without confluent-kafka.
     """
-    admin, there = Admin(properties, seconds), None
+    admin = Admin(properties, seconds)
+    there, why = _metadata(admin, seconds), ""
+    unwritten = there is not None and PLACE[0] not in there.topics and not {*places} <= {*there.brokers}
+    if unwritten:
+        why = f"{PLACE[0]} does not exist, and cannot be created while brokers are missing"
+    else:
+        try:
+            why = groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, "")
+        except AdminError as error:
+            why = str(error)
+        # Sessions can have expired while the write waited for the replicas in sync. After a write that timed out,
+        # another request can abort librdkafka.
+        there = there if why else _metadata(admin, seconds) or there
+    if there is None or (why and not unwritten):
+        return Probe(why, there.brokers if there else None)
+    rejecting: dict[str, bool] = {}
     with suppress(AdminError):
-        there = admin.look(seconds)
-    registered = there.brokers if there else None
+        rejecting = reject(admin, there, places, to)
+    return Probe(why, there.brokers, [*rejecting], [name for name, helps in rejecting.items() if helps], unwritten)
+
+
+def _metadata(admin: Admin, seconds: float) -> Metadata | None:
+    """Return the metadata of the cluster; None without an answer."""
     try:
-        why = groups.commit(admin, {GROUP: {PLACE: 0}}).get(GROUP, "")
-    except AdminError as error:
-        return Probe(str(error), registered)
-    if why or not there:
-        return Probe(why, registered)
-    partitions = [(one.topic, one.replicas, one.isr) for one in there.partitions]
-    fewest = out_of_sync(partitions, there.brokers, places)
-    with suppress(AdminError):
-        settings = topics.describe(admin, "TOPIC", fewest)
-        needed = {name: int(found[KEY].value or 0) for name, found in settings.items() if KEY in found}
-        return Probe("", registered, sorted(name for name in needed if fewest[name] < needed[name]))
-    return Probe("", registered)
+        return admin.look(seconds)
+    except AdminError:
+        return None
+
+
+def reject(admin: Admin, there: Metadata, places: Mapping[int, str], to: int) -> dict[str, bool]:
+    """Return {topic that rejects writes: whether it accepts them with min.insync.replicas = `to`}, sorted.
+
+    The other arguments are those of `probe`. Raises AdminError.
+    """
+    fewest = out_of_sync([(one.topic, one.replicas, one.isr) for one in there.partitions], there.brokers, places)
+    placed = [(one.topic, one.replicas) for one in there.partitions]
+    replicas = fewest_replicas(placed, remaining(there.brokers, places))
+    found = {}
+    for name, settings in sorted(topics.describe(admin, "TOPIC", fewest).items()):
+        if KEY in settings and fewest[name] < int(settings[KEY].value or 0):
+            lowest = min(to, replicas.get(name, to)) if settings[KEY].dynamic else to
+            found[name] = lowest <= fewest[name]
+    return found
 
 
 def look(options: Mapping[str, Any]) -> Seen:
@@ -189,7 +230,7 @@ def look(options: Mapping[str, Any]) -> Seen:
     servers, brokers = options["servers"], options["brokers"]
     with ThreadPoolExecutor(len(servers) + 2) as pool:
         ids = {one["id"]: one["datacenter"] for one in brokers.values() if "id" in one}
-        written = pool.submit(probe, options["admin"], options["probe_timeout"], ids)
+        written = pool.submit(probe, options["admin"], options["probe_timeout"], ids, options["min_isr"])
         places = {**brokers, **{name: {**one, "port": options["port"]} for name, one in servers.items()}}
         reached = pool.submit(reach, places.values())
         asked = {
@@ -211,6 +252,9 @@ def look(options: Mapping[str, Any]) -> Seen:
         [name for name, port in ports.items() if port == "refused"],
         None if done.registered is None else sorted(there),
         done.rejecting,
+        done.helped,
+        done.unwritten,
+        options["taken_over"],
     )
 
 
@@ -223,6 +267,8 @@ def main() -> None:
             "tls": {"type": "dict", "default": {}},
             "brokers": {"type": "dict", "required": True},
             "admin": {"type": "dict", "required": True},
+            "min_isr": {"type": "int", "default": 1},
+            "taken_over": {"type": "str", "default": ""},
             "timeout": {"type": "int", "default": 0},
             "probe_timeout": {"type": "int", "default": 5},
             **OPTIONS,
@@ -257,6 +303,7 @@ def result(seen: Seen, decision: Decision) -> dict[str, Any]:
         "answering": list(seen.answering),
         "registered": None if seen.registered is None else list(seen.registered),
         "silent": seen.silent(),
+        "rejecting": list(seen.rejecting),
         "probe": seen.probe,
     }
 

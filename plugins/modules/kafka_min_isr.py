@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import (
     KEY,
     Values,
+    fewest_replicas,
     lowered,
     of_dict,
     restoring,
@@ -33,6 +34,13 @@ description:
     playbooks/failback.yml.
 options:
   to: {type: int, default: 1, description: The highest value that remains while it is lowered.}
+  survivors:
+    description: >-
+      Ids of the brokers that remain. A topic with fewer than O(to) replicas on them gets their number. Empty for O(to)
+      without this exception.
+    type: list
+    elements: int
+    default: []
   restore:
     description: >-
       RV(saved) of an earlier call, to restore the values. Topics that have a higher value now keep it.
@@ -117,6 +125,7 @@ def main() -> None:
         argument_spec={
             **OPTIONS,
             "to": {"type": "int", "default": 1},
+            "survivors": {"type": "list", "elements": "int", "default": []},
             "restore": {"type": "dict"},
             "saved": {"type": "dict"},
         },
@@ -136,7 +145,8 @@ def main() -> None:
             needed = (there.default or None) != default
             saved = restored
         else:
-            target = lowered(there, options["to"])
+            placed = [(one.topic, one.replicas) for one in metadata.partitions]
+            target = lowered(there, options["to"], fewest_replicas(placed, options["survivors"]))
             default, values, needed = target.default, dict(target.topics), there.default != target.default
             replaced = {name: there.topics[name] for name in values}
             saved = Values(

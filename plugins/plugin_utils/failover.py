@@ -17,6 +17,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import LEADS
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Voter, quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
@@ -117,7 +118,8 @@ def plan(
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_ids`: the ids of the lost ZooKeeper servers; `voters`: {id of a server that votes: datacenter};
-    - `lost_brokers`: ids of the lost brokers; `lost_addresses`: all addresses of the lost hosts;
+    - `brokers`: ids of the brokers that stay; `lost_brokers`: of the lost brokers;
+    - `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
     - `disaster`: options of the module kafka_disaster, without `admin`;
     - `min_isr`: the replicas that each partition has in one datacenter;
@@ -152,6 +154,7 @@ def plan(
         "ids": [ids[host] for host in zookeeper],
         "lost_ids": [ids[host] for host in lost_zookeeper],
         "voters": {ids[host]: one["datacenter"] for host, one in options.items() if one["votes"]},
+        "brokers": [int(hostvars[host]["kafka_broker_id"]) for host in kafka],
         "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
         "lost_addresses": sorted({str(item) for host in lost_hosts for item in hostvars[host]["host_addresses"]}),
         **reached,
@@ -216,8 +219,12 @@ def other_failovers(hosts: Iterable[str], hostvars: Mapping[str, Any], survivor:
     return found
 
 
-def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> list[str]:
-    """Return one line for each datacenter on what answers there, and one on the write; `seen` is of kafka_disaster."""
+def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Mapping[str, Any]) -> list[str]:
+    """Return one line for each datacenter on what answers there, and one on the write; `seen` is of kafka_disaster.
+
+    `lock` is the record of a failover, {} without one. During a failover, a line names brokers of the lost datacenter
+    that are registered.
+    """
     servers, brokers = plan_of["disaster"]["servers"], plan_of["disaster"]["brokers"]
     names = sorted({str(one["datacenter"]) for one in [*servers.values(), *brokers.values()]})
     lines = []
@@ -229,6 +236,13 @@ def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> list[
             if one["datacenter"] == name
         ]
         lines.append(f"{name}: {', '.join([*modes, *ports])}")
+    known = seen["registered"] or () if any(mode in LEADS for mode in seen["modes"].values()) else ()
+    if back := [host for host in known if brokers[host]["datacenter"] in lock.get("lost", ())]:
+        lines.append(
+            f"{lock['survivor']} took over from {', '.join(lock['lost'])}, but {', '.join(back)} registered with "
+            "ZooKeeper: a host has no fence. Run playbooks/failback.yml, or switch off "
+            f"{', '.join(back)} and run playbooks/failover.yml again"
+        )
     return [*lines, f"write with acks=all: {seen['probe'] or 'succeeded'}"]
 
 

@@ -1,10 +1,16 @@
 """Which verdict playbooks/disaster.yml gives for what servers, brokers and a write report."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import Seen, Server, decide, out_of_sync
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Setting
+from ansible_collections.millrace.kafka.plugins.modules import kafka_disaster
 
 DC1, DC2 = ["1", "2", "3"], ["4", "5", "6"]
 BROKERS = {"k1": "dc1", "k2": "dc1", "k3": "dc2", "k4": "dc2"}
@@ -232,21 +238,68 @@ def test_with_a_witness_one_topic_that_rejects_writes_is_enough() -> None:
     """The topic of the probe write can have a lower min.insync.replicas than others."""
     look = with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", probe="")
     assert decide(look).verdict == "degraded"
-    decision = decide(replace(look, rejecting=["orders"]))
+    rejecting = replace(look, rejecting=["orders"], helped=["orders"])
+    decision = decide(rejecting)
     assert (decision.verdict, list(decision.survivors)) == ("failover possible", ["dc2"])
-    assert "stops writes to 1 topics: orders" in decision.reason
-    registered = replace(look, rejecting=["orders"], registered=["k1", "k3", "k4"])
-    assert decide(registered).verdict == "heals by itself"
+    assert "rejects writes to these topics: orders" in decision.reason
+    assert decide(replace(rejecting, registered=["k1", "k3", "k4"])).verdict == "heals by itself"
 
 
-@pytest.mark.parametrize(("registered", "topics"), [([3, 4], {"orders": 2}), ([1, 3, 4], {}), ([1, 2, 3, 4], {})])
-def test_topics_with_replicas_in_a_datacenter_without_brokers(registered: list[int], topics: dict[str, int]) -> None:
+def test_at_most_five_topics_are_named() -> None:
+    look = with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", probe="")
+    assert "topics: a, b, c, d, e, and 2 more" in decide(replace(look, rejecting="abcdefg", helped="a")).reason
+
+
+def test_a_topic_that_a_failover_does_not_help_is_no_reason_for_one() -> None:
+    """One replica is in sync, and the failover lowers to 2."""
+    look = replace(with_witness({**SURVIVOR, "7": "follower"}, "k3", probe=""), rejecting=["orders"])
+    decision = decide(look)
+    assert (decision.verdict, "orders" in decision.reason) == ("heals by itself", True)
+    assert decision.advice.startswith("start k4. Otherwise")
+    everybody = decide(replace(look, answering=["k3", "k4"], registered=["k3", "k4"]))
+    assert everybody.advice.startswith("wait until the replicas in dc2 are in sync. Otherwise")
+
+
+def test_a_datacenter_that_has_taken_over_does_not_take_over_again() -> None:
+    look = with_witness({**SURVIVOR, "7": "follower"}, "k3")
+    assert decide(look).verdict == "failover possible"
+    decision = decide(replace(look, taken_over="dc2"))
+    assert (decision.verdict, list(decision.survivors)) == ("heals by itself", [])
+    assert "dc2 has already taken over" in decision.reason
+    assert decision.advice.startswith("start k4. Otherwise")
+
+
+def test_a_hidden_witness_does_not_hide_topics_that_reject_writes() -> None:
+    look = replace(with_witness(SURVIVOR, "k3 k4", probe=""), rejecting=["orders"], helped=["orders"])
+    decision = decide(look)
+    assert (decision.verdict, "these topics: orders" in decision.reason) == ("heals by itself", True)
+    assert "start 1, 2, 3, 7" in decision.advice
+
+
+def test_without_a_topic_for_the_probe_write_the_topics_decide() -> None:
+    look = replace(with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", probe="no __consumer_offsets"), unwritten=True)
+    decision = decide(look)
+    assert (decision.verdict, "no __consumer_offsets" in decision.reason) == ("degraded", True)
+    assert decide(replace(look, rejecting=["orders"], helped=["orders"])).verdict == "failover possible"
+
+
+def test_a_fence_that_was_left_can_be_why_servers_have_no_quorum() -> None:
+    decision = decide(with_witness(dict.fromkeys([*DC2, "7"], NOT_SERVING), "k3 k4"))
+    assert "fence of an earlier failover" in decision.reason
+    assert "playbooks/failback.yml" in decision.advice
+
+
+@pytest.mark.parametrize(
+    ("registered", "fewest"), [([3, 4], {"orders": 2}), ([1, 3, 4], {}), ([1, 2, 3, 4], {}), ([4], {"orders": 1})]
+)
+def test_topics_with_replicas_in_a_datacenter_without_brokers(registered: list[int], fewest: dict[str, int]) -> None:
     partitions = [
         ("orders", (1, 2, 3, 4), (3, 4, 1)),
         ("orders", (1, 2, 3, 4), (3, 4)),
         ("audit", (3, 4), (3,)),
+        ("offline", (1, 2, 3, 4), (1,)),
     ]
-    assert out_of_sync(partitions, registered, {1: "dc1", 2: "dc1", 3: "dc2", 4: "dc2"}) == topics
+    assert out_of_sync(partitions, registered, {1: "dc1", 2: "dc1", 3: "dc2", 4: "dc2"}) == fewest
 
 
 def test_one_datacenter_has_no_survivor() -> None:
@@ -274,3 +327,102 @@ def test_without_groups_a_majority_of_all_servers_is_a_quorum(down: str, verdict
 def test_after_a_failover_the_survivor_is_only_degraded() -> None:
     look = seen({**SILENT, "4": "leader", "5": "follower", "6": "follower"}, "k3 k4")
     assert decide(look).verdict == "degraded"
+
+
+PLACES = {1: "dc1", 2: "dc1", 3: "dc2", 4: "dc2"}
+OFFSETS = Partition("__consumer_offsets", 0, 3, (1, 2, 3, 4), (3, 4))
+
+
+def metadata(registered: Sequence[int], *partitions: Partition) -> Metadata:
+    return Metadata("id", registered[0], dict.fromkeys(registered, ("a", 1)), partitions)
+
+
+class Cluster:
+    """Answers of a cluster, in place of Admin and of the functions of the facade."""
+
+    def __init__(
+        self, looks: list[Metadata | None], write: str = "", min_isr: dict[str, Setting] | None = None
+    ) -> None:
+        self.looks, self.write, self.min_isr, self.writes = looks, write, min_isr or {}, 0
+
+    def look(self, seconds: float) -> Metadata:
+        found = self.looks.pop(0)
+        if found is None:
+            raise AdminError("no answer")
+        return found
+
+    def commit(self, admin: Any, wanted: Any) -> dict[str, str]:
+        self.writes += 1
+        return {"millrace-probe": self.write} if self.write else {}
+
+    def describe(self, admin: Any, kind: str, names: Sequence[str]) -> dict[str, dict[str, Setting]]:
+        return {name: {"min.insync.replicas": self.min_isr[name]} for name in names}
+
+    def probe(self, monkeypatch: pytest.MonkeyPatch, to: int = 2) -> kafka_disaster.Probe:
+        monkeypatch.setattr(kafka_disaster, "Admin", lambda properties, seconds: self)
+        monkeypatch.setattr(groups, "commit", self.commit)
+        monkeypatch.setattr(topics, "describe", self.describe)
+        return kafka_disaster.probe({}, 1, PLACES, to)
+
+
+def test_sessions_that_expire_during_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write waits until the controller has removed the lost brokers. Then `orders` rejects writes."""
+    before = metadata([1, 2, 3, 4], OFFSETS, Partition("orders", 0, 3, (1, 2, 3, 4), (1, 2, 3, 4)))
+    after = metadata([3, 4], OFFSETS, Partition("orders", 0, 3, (1, 2, 3, 4), (3, 4)))
+    settings = {"orders": Setting("3", True), "__consumer_offsets": Setting("2", True)}
+    found = Cluster([before, after], min_isr=settings).probe(monkeypatch)
+    assert (found.why, [*(found.registered or ())], found.rejecting, found.helped) == (
+        "",
+        [3, 4],
+        ["orders"],
+        ["orders"],
+    )
+
+
+def test_after_a_write_that_failed_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request after a write without an answer can abort the process."""
+    found = Cluster([metadata([3, 4], OFFSETS)], "no answer in time").probe(monkeypatch)
+    assert (found.why, [*(found.registered or ())], found.rejecting) == ("no answer in time", [3, 4], ())
+
+
+def test_metadata_that_are_lost_after_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Cluster([metadata([3, 4], OFFSETS), None], min_isr={"__consumer_offsets": Setting("2", True)})
+    assert [*(found.probe(monkeypatch).registered or ())] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("partition", "setting", "to", "rejecting", "helped"),
+    [
+        pytest.param(((1, 2, 3, 4), (3, 4)), Setting("3", True), 2, True, True, id="two in sync, to 2"),
+        pytest.param(((1, 2, 3, 4), (3,)), Setting("3", True), 2, True, False, id="one in sync, to 2"),
+        pytest.param(((1, 2, 3, 4), (3,)), Setting("3", True), 1, True, True, id="one in sync, to 1"),
+        pytest.param(((1, 2, 3, 4), (3,)), Setting("2", True), 2, True, False, id="after the failover"),
+        pytest.param(((1, 3), (3,)), Setting("2", True), 2, True, True, id="one replica in dc2"),
+        pytest.param(((1, 3), (3,)), Setting("2", False), 2, True, False, id="which has no value of its own"),
+        pytest.param(((1, 2, 3, 4), (3, 4)), Setting("2", True), 2, False, False, id="enough in sync"),
+        pytest.param(((1, 2, 3, 4), (1,)), Setting("3", True), 2, False, False, id="no leader"),
+    ],
+)
+def test_topics_that_reject_writes(
+    monkeypatch: pytest.MonkeyPatch,
+    partition: tuple[tuple[int, ...], tuple[int, ...]],
+    setting: Setting,
+    to: int,
+    rejecting: bool,
+    helped: bool,
+) -> None:
+    seen_twice = metadata([3, 4], OFFSETS, Partition("orders", 0, 3, *partition))
+    cluster = Cluster([seen_twice, seen_twice], min_isr={"orders": setting, "__consumer_offsets": Setting("2", True)})
+    found = cluster.probe(monkeypatch, to)
+    assert (found.rejecting, found.helped) == (["orders"] * rejecting, ["orders"] * helped)
+
+
+def test_without_the_topic_of_offsets_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers create it with the first write, for which they need all its replicas."""
+    orders = Partition("orders", 0, 3, (1, 2, 3, 4), (3, 4))
+    cluster = Cluster([metadata([3, 4], orders)], min_isr={"orders": Setting("3", True)})
+    found = cluster.probe(monkeypatch)
+    assert (found.unwritten, found.rejecting, cluster.writes) == (True, ["orders"], 0)
+    assert found.why.startswith("__consumer_offsets does not exist")
+    whole = Cluster([metadata([1, 2, 3, 4], orders)] * 2)
+    assert (whole.probe(monkeypatch).unwritten, whole.writes) == (False, 1)

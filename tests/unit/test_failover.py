@@ -13,8 +13,15 @@ from ansible_collections.millrace.kafka.plugins.filter.failover import (
     returning_hosts,
     surviving_hosts,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import Values, lowered, of_dict, restoring
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import (
+    Values,
+    fewest_replicas,
+    lowered,
+    of_dict,
+    restoring,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
+    disaster_lines,
     enough_servers,
     lock_problem,
     plan,
@@ -302,6 +309,15 @@ def test_only_higher_values_are_lowered() -> None:
     assert lowered(THERE, 2) == Values("2", {"orders": "2", "__transaction_state": "2"})
 
 
+def test_a_topic_with_fewer_replicas_gets_their_number() -> None:
+    """With two replicas, one in each datacenter, and min.insync.replicas = 2, one replica remains."""
+    there = Values("", {"orders": "3", "pairs": "2", "single": "1"})
+    partitions = [("orders", (1, 2, 3, 4)), ("pairs", (1, 3)), ("pairs", (1, 2)), ("single", (1,))]
+    replicas = fewest_replicas(partitions, [3, 4])
+    assert replicas == {"orders": 2, "pairs": 1}
+    assert lowered(there, 2, replicas) == Values("2", {"orders": "2", "pairs": "1"})
+
+
 def test_values_are_restored_unless_the_topic_was_deleted() -> None:
     saved = of_dict(Values("", {"orders": "3", "gone": "3", "audit": "4"}).as_dict())
     now = Values("2", {"orders": "2", "audit": "1", "__transaction_state": "2"})
@@ -579,6 +595,16 @@ def test_too_few_hosts_for_a_failback(missing: str, words: str) -> None:
     hosts = [host for host in hostvars if host not in missing.split()]
     why = too_few(plan(WITNESS, hostvars, "dc2", ["dc1"]), hosts)
     assert (words in why, bool(why)) == (True, bool(words)), why
+
+
+def test_brokers_that_return_during_a_failover_are_named() -> None:
+    """A host of dc2 without a fence lets them register."""
+    planned = plan(WITNESS, with_witness(), "")
+    seen = looked(registered=["dc1-kafka1", "dc2-kafka1"], probe="")
+    assert disaster_lines(planned, seen, {})[-1] == "write with acks=all: succeeded"
+    assert not any("registered" in line for line in disaster_lines(planned, seen, {}))
+    assert "but dc1-kafka1 registered" in disaster_lines(planned, seen, LOCK)[-2]
+    assert not any("registered" in line for line in disaster_lines(planned, looked(probe=""), LOCK))
 
 
 def test_a_default_from_before_is_restored() -> None:

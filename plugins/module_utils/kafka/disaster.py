@@ -50,6 +50,12 @@ class Seen:
     """
     rejecting: Collection[str] = ()
     """Topics that reject writes although the probe write succeeded, because brokers of a datacenter are missing."""
+    helped: Collection[str] = ()
+    """Those of `rejecting` that accept writes if min.insync.replicas is lowered as a failover does."""
+    unwritten: bool = False
+    """Whether the probe write was not made, because its topic does not exist; `probe` is the reason."""
+    taken_over: str = ""
+    """The datacenter that has taken over already, as the record of a failover has it; '' without one."""
 
     def datacenters(self) -> list[str]:
         """Return the names of all datacenters, sorted."""
@@ -60,6 +66,10 @@ class Seen:
         alive = {one.datacenter for name, one in self.servers.items() if one.mode != DOWN or name in self.refusing}
         alive |= {self.brokers[name] for name in self.brokers if name in {*self.answering, *self.refusing}}
         return [name for name in self.datacenters() if name not in alive]
+
+    def has_witness(self) -> bool:
+        """Tell whether a datacenter has ZooKeeper servers and no brokers."""
+        return not {server.datacenter for server in self.servers.values()} <= {*self.brokers.values()}
 
     def in_mode(self, *modes: str) -> list[str]:
         """Return the servers in one of these modes."""
@@ -102,6 +112,12 @@ def survivor_of(seen: Seen, silent: Collection[str]) -> str:
     return left.pop() if len(left) == 1 and left != places and left <= answering else ""
 
 
+def remaining(registered: Collection[int], places: Mapping[int, str]) -> set[int]:
+    """Return all brokers of the datacenters in which one is registered; `places` is {broker: its datacenter}."""
+    left = {places[one] for one in registered if one in places}
+    return {one for one, place in places.items() if place in left}
+
+
 def out_of_sync(
     partitions: Iterable[tuple[str, Collection[int], Collection[int]]],
     registered: Collection[int],
@@ -109,15 +125,23 @@ def out_of_sync(
 ) -> dict[str, int]:
     """Return {topic: fewest in-sync replicas} of partitions with a replica in a datacenter that lost all its brokers.
 
-    `partitions` are (topic, replicas, in-sync replicas) each, `places` is {broker: its datacenter}.
+    `partitions` are (topic, replicas, in-sync replicas) each, `places` is {broker: its datacenter}. Only replicas on
+    registered brokers count. A partition without any in sync has no leader, whatever min.insync.replicas is: it is left
+    out.
     """
-    left = {places[one] for one in registered if one in places}
-    gone = {one for one, place in places.items() if place not in left}
+    gone = {*places} - remaining(registered, places)
     found: dict[str, int] = {}
     for topic, replicas, isr in partitions:
-        if gone & ({*replicas} - {*isr}):
-            found[topic] = min(len(isr), found.get(topic, len(isr)))
+        number = len({*isr} & {*registered})
+        if number and gone & ({*replicas} - {*isr}):
+            found[topic] = min(number, found.get(topic, number))
     return found
+
+
+def some(names: Collection[str]) -> str:
+    """Return at most five names, and how many more there are."""
+    more = f", and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join([*names][:5]) + more
 
 
 def decide(seen: Seen) -> Decision:
@@ -167,22 +191,28 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
             f"{', '.join(leaders)} lead at the same time: two ensembles serve",
             "stop the ZooKeeper servers and brokers of one datacenter at once (docs/disaster.md#split-brain)",
         )
-    witness = survivor_of(seen, silent) and together(seen, seen.in_mode(*SERVES))
-    if not seen.probe and not (witness and seen.rejecting):
+    stays = survivor_of(seen, silent) and together(seen, seen.in_mode(*SERVES))
+    rejecting = seen.rejecting if stays or seen.has_witness() else ()
+    wrote = not seen.probe or seen.unwritten
+    if wrote and not rejecting:
+        done = f"no topic rejects writes ({seen.probe})" if seen.probe else "a write with acks=all succeeded"
         if not down:
-            return Decision(NO_DISASTER, "ZooKeeper has a leader, and a write with acks=all succeeded", "nothing to do")
+            return Decision(NO_DISASTER, f"ZooKeeper has a leader, and {done}", "nothing to do")
         return Decision(
             DEGRADED,
-            f"a write with acks=all succeeded, but {', '.join(down)} do not answer",
+            f"{done}, but {', '.join(down)} do not answer",
             "no failover is needed: start them, or replace them (docs/runbooks)",
         )
-    if witness:
+    if stays:
         return _with_witness(seen, silent)
     where = f"no host of {', '.join(silent)} answers here, but " if silent else ""
+    failed = f"min.insync.replicas rejects writes to these topics: {some(rejecting)}"
+    if not wrote:
+        failed = f"a write with acks=all failed ({seen.probe})"
     return Decision(
         HEALS,
-        f"{where}ZooKeeper serves in {', '.join(serving)}, and a write with acks=all failed ({seen.probe}): a leader "
-        "has servers in a majority of the quorum groups",
+        f"{where}ZooKeeper serves in {', '.join(serving)}, and {failed}: the leader has a quorum, so servers that do "
+        "not answer here may serve",
         f"wait 60 s, repair the network of the host that asks, or start {', '.join(down)}"
         if down
         else "wait 60 s, then read docs/runbooks/under-replicated.md",
@@ -195,18 +225,29 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
     A broker that runs and reaches a ZooKeeper server is registered, so a registered broker is not lost.
     """
     survivor, gone = survivor_of(seen, silent), ", ".join(silent)
-    failed = f"a write with acks=all failed in {survivor} ({seen.probe})"
-    if not seen.probe:
-        failed = f"min.insync.replicas stops writes to {len(seen.rejecting)} topics: {', '.join(seen.rejecting)}"
+    failed, helps = f"a write with acks=all failed in {survivor} ({seen.probe})", True
+    if not seen.probe or seen.unwritten:
+        failed = f"min.insync.replicas rejects writes to these topics: {some(seen.rejecting)}"
+        helps = bool(seen.helped)
     reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and {failed}"
     there = [name for name in seen.registered or () if seen.brokers[name] in silent]
     if seen.registered is None or there:
+        are = f"{', '.join(there)} {'are' if len(there) > 1 else 'is'} registered with ZooKeeper"
         return Decision(
             HEALS,
-            f"{reason}, but "
-            + (f"{', '.join(there)} registered with ZooKeeper" if there else "no broker reports which are registered"),
+            f"{reason}, but {are if there else 'no broker reports the registered brokers'}",
             "wait at least 60 s, in which the sessions of lost brokers expire; a broker that stays registered runs, "
             "and is only cut off from here",
+        )
+    if seen.taken_over == survivor or not helps:
+        down = [name for name, place in seen.brokers.items() if place == survivor and name not in seen.answering]
+        why = f"{survivor} has already taken over" if seen.taken_over == survivor else "too few replicas are in sync"
+        return Decision(
+            HEALS,
+            f"{reason}. {why}",
+            (f"start {', '.join(down)}" if down else f"wait until the replicas in {survivor} are in sync")
+            + f". Otherwise run playbooks/failover.yml -e survivor={survivor} -e fenced=power (or network) "
+            "-e min_isr=1, which accepts the loss of a record if one more broker is lost",
         )
     return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
 
@@ -221,19 +262,23 @@ def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
     left = [name for name in seen.datacenters() if name not in silent]
     down = [name for name in seen.in_mode(DOWN) if seen.servers[name].datacenter in left]
     gone, survivor = ", ".join(silent), survivor_of(seen, silent)
+    start = f", and start {', '.join(down)}, with their data" if down else ""
     if together(seen, [name for name in seen.servers if seen.servers[name].datacenter in left]):
         return Decision(
             HEALS,
             f"no host of {gone} answers, and no ZooKeeper server serves, but {', '.join(left)} have enough servers for "
-            "a quorum: an election is under way, or servers are down",
-            f"wait at least 60 s{', and start ' if down else ''}{', '.join(down)}",
+            "a quorum: an election is under way, servers are down, or the fence of an earlier failover separates them "
+            "(/etc/millrace/failover.json exists)",
+            f"wait at least 60 s{start}. If a failover is recorded, run playbooks/failback.yml",
         )
     if not survivor or not alone(seen, survivor):
         return Decision(
             UNKNOWN,
-            f"no host of {gone} answers, and too few ZooKeeper servers for a quorum, or no broker, answer in "
-            f"{', '.join(left)}",
-            f"start {', '.join(down)}, then run this again" if down else "start brokers there, then run this again",
+            f"no host of {gone} answers, and in {', '.join(left)}, too few ZooKeeper servers answer for a quorum, or "
+            "no broker answers",
+            f"start {', '.join(down)}, with their data, then run this again"
+            if down
+            else "start brokers there, then run this again",
         )
     there = [name for name, one in seen.servers.items() if one.datacenter == survivor and one.mode != DOWN]
     others = [name for name in seen.servers if name not in there]

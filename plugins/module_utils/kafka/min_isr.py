@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,14 +30,30 @@ def of_dict(saved: Mapping[str, Any]) -> Values:
     return Values(saved["default"], {str(name): str(value) for name, value in topics.items()})
 
 
-def lowered(there: Values, to: int) -> Values:
+def fewest_replicas(partitions: Iterable[tuple[str, Collection[int]]], brokers: Collection[int]) -> dict[str, int]:
+    """Return {topic: the fewest replicas that one of its partitions has on these brokers}.
+
+    `partitions` are (topic, brokers with a replica) each. Partitions without a replica on these brokers do not count.
+    """
+    found: dict[str, int] = {}
+    for topic, replicas in partitions:
+        if number := len({*replicas} & {*brokers}):
+            found[topic] = min(number, found.get(topic, number))
+    return found
+
+
+def lowered(there: Values, to: int, replicas: Mapping[str, int] | None = None) -> Values:
     """Return the values to write so that no partition requires more than `to` in-sync replicas.
 
     The default is written unless a dynamic one is at most `to`, because the files of the brokers may contain a higher
-    value. Topics whose own value is at most `to` are left out.
+    value. Topics whose own value is low enough are left out. A topic that has fewer `replicas` ({topic: their number})
+    than `to` gets their number.
     """
     default = there.default if there.default and int(there.default) <= to else str(to)
-    return Values(default, {name: str(to) for name, value in there.topics.items() if int(value) > to})
+    highest = {name: min(to, (replicas or {}).get(name, to)) for name in there.topics}
+    return Values(
+        default, {name: str(highest[name]) for name, value in there.topics.items() if int(value) > highest[name]}
+    )
 
 
 def restoring(saved: Values, there: Values) -> tuple[str | None, dict[str, str]]:
