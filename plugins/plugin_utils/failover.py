@@ -3,8 +3,8 @@
 The lock exists from the beginning of a failover until the end of the failback: on the control node (the variable
 failover_lock) and on each ZooKeeper server and broker that survived (HOST_LOCK). Its keys:
 
-- `survivor`, `lost`, `fenced`, `started`: who took over from whom, the operator's statement, and when;
-- `name`: the time again, as a part of file names; it distinguishes failovers, and sorts by time;
+- `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time;
+- `name`: the time as a part of file names; it distinguishes failovers, and sorts by time;
 - `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
 - `ensemble`: true once the ensemble is being changed; `min_isr`: the saved values of min.insync.replicas;
 - `ended`: true once the failback has restored everything; `hosts` are then those that are still separated.
@@ -113,17 +113,14 @@ def plan(
 
     - `admin`: the first of the argument `admin` and the group admin that is not lost, else localhost. For a failback
       (`lost` is given), no ZooKeeper server or broker: they are fenced, and could not see those that return;
-    - `keeps_ensemble`: whether the servers that stay have a quorum of the whole ensemble, as with a witness;
-    - `others_have_quorum`: whether the servers outside of the survivor have one;
+    - `keeps_ensemble`, `others_have_quorum`: whether those that stay (as with a witness), or all others, have a quorum;
     - `zookeeper`, `kafka`: the hosts that stay; `lost_zookeeper`, `lost_kafka`: the lost hosts;
     - `servers`: {ZooKeeper server: client address} of those that stay; `ids`: their ids; `all_servers`: of all;
     - `lost_ids`: the ids of the lost ZooKeeper servers; `voters`: {id of a server that votes: datacenter};
-    - `brokers`: ids of the brokers that stay; `lost_brokers`: of the lost brokers;
-    - `lost_addresses`: all addresses of the lost hosts;
+    - `brokers`, `lost_brokers`: ids of brokers; `lost_addresses`: all addresses of the lost hosts;
     - `port`, `tls`, `root_acl`, `chroot`: how to reach ZooKeeper, as an admin and as the owner of Kafka's znodes;
     - `disaster`: options of the module kafka_disaster, without `admin`;
-    - `min_isr`: the replicas that each partition has in one datacenter;
-    - `spare`: how many brokers may be missing so that partitions accept writes.
+    - `min_isr`: the replicas of each partition in one datacenter; `spare`: how many replicas may be out of sync.
     """
     found = datacenters(groups, hostvars)
     gone = [str(name) for name in lost or ()] or lost_datacenters(groups, hostvars, survivor)
@@ -131,7 +128,6 @@ def plan(
     servers, brokers = list(groups.get("zookeeper", ())), list(groups.get("kafka", ()))
     zookeeper, kafka = _in(servers, hostvars, stays), _in(brokers, hostvars, stays)
     lost_zookeeper, lost_kafka = _in(servers, hostvars, gone), _in(brokers, hostvars, gone)
-    lost_hosts = [*lost_zookeeper, *lost_kafka]
     server, broker = (hostvars[(names or ["localhost"])[0]] for names in (zookeeper or servers, kafka or brokers))
     reached = {
         "port": int(server.get("zookeeper_secure_client_port") or server.get("zookeeper_client_port") or 0),
@@ -156,7 +152,7 @@ def plan(
         "voters": {ids[host]: one["datacenter"] for host, one in options.items() if one["votes"]},
         "brokers": [int(hostvars[host]["kafka_broker_id"]) for host in kafka],
         "lost_brokers": [int(hostvars[host]["kafka_broker_id"]) for host in lost_kafka],
-        "lost_addresses": sorted({str(item) for host in lost_hosts for item in hostvars[host]["host_addresses"]}),
+        "lost_addresses": _addresses([*lost_zookeeper, *lost_kafka], hostvars),
         **reached,
         "root_acl": server.get("zookeeper_root_acl") or {},
         "chroot": str(broker.get("kafka_zookeeper_chroot") or ""),
@@ -164,6 +160,11 @@ def plan(
         "spare": int(broker.get("kafka_replication_factor", 1)) - int(broker.get("kafka_min_insync_replicas", 1)),
         "min_isr": max([int(hostvars[host]["kafka_replication_factor"]) for host in brokers], default=1) // 2,
     }
+
+
+def _addresses(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> list[str]:
+    """Return all addresses of these hosts, sorted."""
+    return sorted({str(item) for host in hosts for item in hostvars[host]["host_addresses"]})
 
 
 def _admin(

@@ -78,7 +78,11 @@ def _returned(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
 
 
 def unseparated(
-    plan_of: Mapping[str, Any], seen: Mapping[str, Any], hosts: Collection[str], named: Collection[str], known: Any = ()
+    plan_of: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    hosts: Collection[str],
+    named: Collection[str],
+    known: Collection[str],
 ) -> list[str]:
     """Return why ZooKeeper servers that Ansible does not reach forbid a failover with a witness; [] if they do not.
 

@@ -536,9 +536,9 @@ def test_servers_that_ansible_cannot_reach(
 def test_only_servers_that_the_quorum_does_not_need_can_be_switched_off() -> None:
     """Without the witness, dc2 has no quorum. One server of dc2 may stop."""
     planned = plan(WITNESS, with_witness(), "dc2")
-    (witness,) = unseparated(planned, looked(), REACHED, [])
+    (witness,) = unseparated(planned, looked(), REACHED, [], [])
     assert ("switch these hosts off" in witness, "add -e unfenced=dc3-zk1" in witness) == (False, True)
-    (server,) = unseparated(planned, looked(), ["dc2-kafka1", "dc2-zk1", "dc2-zk2", "dc3-zk1"], [])
+    (server,) = unseparated(planned, looked(), ["dc2-kafka1", "dc2-zk1", "dc2-zk2", "dc3-zk1"], [], [])
     assert server.startswith("dc2-zk3 runs")
     assert ("switch these hosts off" in server, "add -e unfenced=dc2-zk3" in server) == (True, True)
 
@@ -546,14 +546,15 @@ def test_only_servers_that_the_quorum_does_not_need_can_be_switched_off() -> Non
 def test_a_broker_that_ansible_cannot_reach_stops_no_failover() -> None:
     """Brokers of dc1 register through ZooKeeper servers, not through brokers."""
     assert (
-        unseparated(plan(WITNESS, with_witness(), "dc2"), looked(), ["dc2-kafka1", *REACHED[2:], "dc3-zk1"], []) == []
+        unseparated(plan(WITNESS, with_witness(), "dc2"), looked(), ["dc2-kafka1", *REACHED[2:], "dc3-zk1"], [], [])
+        == []
     )
 
 
 def test_without_a_witness_no_host_is_named_as_unseparated() -> None:
     planned = plan(GROUPS, site(), "dc2")
-    assert unseparated(planned, looked(), ["dc2-kafka1"], []) == []
-    assert "without a witness" in unseparated(planned, looked(), ["dc2-kafka1"], ["dc2-zk1"])[0]
+    assert unseparated(planned, looked(), ["dc2-kafka1"], [], []) == []
+    assert "without a witness" in unseparated(planned, looked(), ["dc2-kafka1"], ["dc2-zk1"], [])[0]
 
 
 @pytest.mark.parametrize(
