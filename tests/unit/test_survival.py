@@ -166,6 +166,14 @@ def test_failover_where_one_datacenter_has_all_brokers() -> None:
     )
 
 
+@pytest.mark.parametrize("layout", [stretch2(), stretch2_5()])
+def test_failover_yml_refuses_different_weights(layout: Layout) -> None:
+    assert "failover.yml -e survivor=dc2" in cells(layout)["datacenter dc1"][3]
+    servers = tuple(replace(one, weight=3) if one.name == "dc2-zk4" else one for one in layout.servers)
+    assert any(one.weight == 3 for one in servers)
+    assert "failover.yml" not in cells(replace(layout, servers=servers))["datacenter dc1"][3]
+
+
 def test_a_group_without_weight_is_nothing_to_fail_over_to() -> None:
     voters = (*(zookeeper(f"dc1-zk{n}", "dc1", None, 1) for n in (1, 2, 3)), zookeeper("dc2-zk4", "dc2", None, 2, 0))
     found = cells(Layout((*voters, broker("dc1-kafka1"), broker("dc2-kafka2", "dc2")), 2, 1))

@@ -27,7 +27,7 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
     if not serves and survivor and left >= 1:
         return f"operator: failover.yml -e survivor={survivor}{isr}"
     left_over = {server.datacenter for server in layout.brokers if server.name not in lost}
-    grouped = all(voter.group is not None for voter in layout.voters)
+    grouped = all(voter.group is not None for voter in layout.voters) and _same_weights(layout)
     if kind == "datacenter" and lower and grouped and len(left_over) == 1:
         return f"operator: failover.yml -e survivor={left_over.pop()}{isr}"
     back = f"bring {_needed(layout, lost, serves, left)} back"
@@ -37,19 +37,25 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
 def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
     """Return the datacenter of a ZooKeeper group that lost no member, if another group lost all of them; else ''.
 
-    Return '' also if the servers outside of this group have a quorum: then a failover to it is refused.
+    Return '' also if the servers outside of this group have a quorum, or if votes have different weights: then a
+    failover to it is refused.
     If the group spans several datacenters, their names are joined by "and".
     """
     groups: dict[int, list[Server]] = {}
     for voter in layout.voters:
         if voter.group is not None and voter.weight > 0:
             groups.setdefault(voter.group, []).append(voter)
-    if any(all(voter.name in lost for voter in members) for members in groups.values()):
+    if _same_weights(layout) and any(all(voter.name in lost for voter in members) for members in groups.values()):
         for members in groups.values():
             others = set(layout.names) - {voter.name for voter in members}
             if not any(voter.name in lost for voter in members) and not quorum(layout, others):
                 return " and ".join(dict.fromkeys(voter.datacenter for voter in members))
     return ""
+
+
+def _same_weights(layout: Layout) -> bool:
+    """Tell whether all votes weigh the same, as failover.yml requires."""
+    return len({voter.weight for voter in layout.voters}) == 1
 
 
 def _needed(layout: Layout, lost: frozenset[str], serves: bool, left: int) -> str:
