@@ -286,6 +286,16 @@ def test_the_leader_of_the_survivor_is_restarted_last(tmp_path: Path) -> None:
     assert returning_hosts(GROUPS, hostvars) == "dc1-kafka1,dc1-kafka2,dc1-zk1,dc1-zk2,dc1-zk3"
 
 
+def test_a_failback_that_is_done_has_no_more_hosts(tmp_path: Path) -> None:
+    """The control node may keep the record for hosts that are still separated."""
+    lock = tmp_path / "failover.json"
+    lock.write_text(json.dumps({**LOCK, "ended": True, "hosts": ["dc2-zk3"]}))
+    hostvars = site(str(lock))
+    assert surviving_hosts(GROUPS, hostvars) == "dc2-kafka1,dc2-kafka2,dc2-zk1,dc2-zk2,dc2-zk3"
+    hostvars["dc2-zk1"]["failback_done"] = True
+    assert (surviving_hosts(GROUPS, hostvars), returning_hosts(GROUPS, hostvars)) == ("all:!all", "all:!all")
+
+
 def test_without_a_record_no_host_is_meant(tmp_path: Path) -> None:
     hostvars = site(str(tmp_path / "missing.json"))
     assert surviving_hosts(GROUPS, hostvars) == "all:!all"
