@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .lab import Lab, until, until_none
+from .lab import Lab, until_none
 from .word_counts import JOBS, LastCounts, publish
 
 pytestmark = pytest.mark.campaign
@@ -44,11 +44,18 @@ def overview(lab: Lab) -> dict[str, Any]:
     return page
 
 
-def whole(lab: Lab) -> bool:
-    """Tell whether the master knows two workers, and one application with both its cores."""
+def not_whole(lab: Lab) -> list[str]:
+    """Return what the master tells, unless it knows two workers, and one application with both their cores."""
     page = overview(lab)
-    running = [app for app in page.get("activeapps", []) if app["state"] == "RUNNING"]
-    return page.get("status") == "ALIVE" and page["aliveworkers"] == 2 and page["coresused"] == 2 and len(running) == 1
+    applications, workers = page.get("activeapps", []), page.get("workers", [])
+    running = [app for app in applications if app["state"] == "RUNNING"]
+    if page.get("status") == "ALIVE" and page["aliveworkers"] == 2 and page["coresused"] == 2 and len(running) == 1:
+        return []
+    return [
+        f"master {page.get('status')}",
+        *(f"application {app['id']}: {app['state']}, {app['cores']} cores" for app in applications),
+        *(f"worker {worker['host']}: {worker['state']}, {worker['coresused']} cores used" for worker in workers),
+    ]
 
 
 def kill(lab: Lab, victim: str, dice: random.Random) -> str:
@@ -79,7 +86,7 @@ def test_counts_are_exact_after_every_kill(
     wanted, gaps = publish(lab, run_id, 0), dict[str, list[float]]()
     until_none("the job counts", partial(word_counts.differences, wanted), PATIENCE)
     for number, victim in enumerate(victims, 1):
-        until("the cluster is whole", partial(whole, lab), PATIENCE)
+        until_none("the cluster is whole", partial(not_whole, lab), PATIENCE)
         wanted += publish(lab, run_id, 2 * number)
         host, begun = kill(lab, victim, dice), time.monotonic()
         wanted += publish(lab, run_id, 2 * number + 1)
@@ -100,14 +107,14 @@ def test_a_worker_that_restarts_lets_its_executors_leave(
     """A worker is decommissioned before it stops, and every word is counted meanwhile."""
     wanted = publish(lab, run_id, 0)
     until_none("the job counts", partial(word_counts.differences, wanted), PATIENCE)
-    until("the cluster is whole", partial(whole, lab), PATIENCE)
+    until_none("the cluster is whole", partial(not_whole, lab), PATIENCE)
     for number, host in enumerate(lab.inventory.hosts("spark_workers"), 1):
         mark = lab.mark(host, WORKER)
         lab.inventory.run(host, f"systemctl restart {WORKER}")
         assert "Decommission" in lab.said(host, WORKER, mark)
         wanted += publish(lab, run_id, number)
         until_none("all is counted", partial(word_counts.differences, wanted), PATIENCE)
-        until("the cluster is whole", partial(whole, lab), PATIENCE)
+        until_none("the cluster is whole", partial(not_whole, lab), PATIENCE)
 
 
 def test_nobody_without_the_secret(lab: Lab) -> None:
