@@ -47,7 +47,7 @@ def drop_in(job: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_a_watchdog_of_its_own_restarts_a_job() -> None:
-    """The unit of all jobs has the default; the drop-in goes before unit_overrides of the site."""
+    """Only a job with another value has a drop-in, which systemd reads before the drop-in with `unit_overrides`."""
 
     def digest(**more: Any) -> str:
         (unit,) = JOBS["spark_job_units"]([{**NEW, **more}], *STARTED_FROM)
