@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -248,29 +250,21 @@ def test_old_ends_are_thinned_out(progressed: Any) -> None:
 
 def test_spark_tells_its_tasks(spark: SparkSession, tmp_path: Path) -> None:
     """A task that ends is seen, and that there is no cluster."""
-    activity, seen = SparkActivity(spark), list[object]()
+    activity, gate = SparkActivity(spark), tmp_path / "gate"
     assert (activity.executors(), activity.tasks()) == (None, [])
-    context, gate = spark.sparkContext, tmp_path / "gate"
 
     def work(number: int) -> int:
-        import time
-        from pathlib import Path as File
-
-        while number > 1 and not File(gate).exists():
+        while number > 1 and not gate.exists():
             time.sleep(0.05)
         return number
 
-    future = None
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: spark.sparkContext.parallelize(range(4), 4).map(work).collect())
         try:
-            future = pool.submit(lambda: context.parallelize(range(4), 4).map(work).collect())
             eventually(lambda: [stage[1] for stage in cast(Any, activity.tasks())], [2])
         finally:
             gate.touch()
-        seen = future.result(300)
-    assert seen == [0, 1, 2, 3]
+        assert future.result(300) == [0, 1, 2, 3]
 
 
 def test_a_batch_and_its_lag_reach_the_status(
