@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.service_metrics import first_end
+from ansible_collections.millrace.kafka.plugins.module_utils.host.service_metrics import first_end, job_samples, text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
 
@@ -72,7 +72,8 @@ def test_what_is_written(tmp_path: Path) -> None:
         end = datetime.datetime(2031, 1, 1, tzinfo=datetime.UTC)
         (tmp_path / "a.pem").write_text(certificate(end))
         paths = [str(tmp_path / "a.pem"), str(tmp_path / "none.pem")]
-        (tmp_path / "c.json").write_text(json.dumps({"units": [*units], "certificates": paths}))
+        wanted = {"units": [*units], "certificates": paths, "jobs": f"{tmp_path}/jobs"}
+        (tmp_path / "c.json").write_text(json.dumps(wanted))
         (tmp_path / "job.env").write_text("JOB=a\nCONFIG_DIGEST=bb\n")
         (tmp_path / "service_metrics.pyz").write_bytes(program("host.service_metrics"))
         command = [
@@ -104,3 +105,51 @@ def test_what_is_written(tmp_path: Path) -> None:
     }
     assert (tmp_path / "m.prom").stat().st_mode & 0o777 == 0o644
     assert not (tmp_path / "m.prom.new").exists()
+
+
+STATUS = {
+    "job": "count_words",
+    "state": "running",
+    "progress": "2026-01-31T12:00:00.250Z",
+    "trigger_seconds": 10.0,
+    "queries": [
+        {
+            "query": "count_words",
+            "ended": "2026-01-31T12:00:00.000Z",
+            "rows_per_second": 12.5,
+            "lag_records": 3,
+            "late": None,
+            "state_bytes": 2048,
+        }
+    ],
+}
+NOON = 1769860800
+
+
+def test_metrics_of_jobs(tmp_path: Path) -> None:
+    """Of a job that runs, one that waits and has no query; none of files that are no status."""
+    waiting = {**STATUS, "state": "waiting for brokers", "queries": []}
+    contents = {"a": STATUS, "b": waiting, "c": {**STATUS, "progress": None}, "d": [], "e": {**STATUS, "queries": [1]}}
+    for name, content in contents.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "status.json").write_text(json.dumps(content))
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "status.json").write_text("{")
+    found = text_of(list(job_samples(str(tmp_path)))).splitlines()
+    assert sorted(line for line in found if line.startswith("millrace_job")) == [
+        'millrace_job_batch_end_seconds{spark_job="a",query="count_words"} ' + str(NOON),
+        'millrace_job_lag_records{spark_job="a",query="count_words"} 3',
+        'millrace_job_progress_seconds{spark_job="a"} ' + f"{NOON}.25",
+        'millrace_job_progress_seconds{spark_job="b"} ' + f"{NOON}.25",
+        'millrace_job_rows_per_second{spark_job="a",query="count_words"} 12.5',
+        'millrace_job_state_bytes{spark_job="a",query="count_words"} 2048',
+        'millrace_job_trigger_seconds{spark_job="a"} 10',
+        'millrace_job_trigger_seconds{spark_job="b"} 10',
+        'millrace_job_waiting{spark_job="a"} 0',
+        'millrace_job_waiting{spark_job="b"} 1',
+    ]
+
+
+def test_a_label_is_escaped() -> None:
+    sample = ("millrace_unit_active", {"unit": 'x\\y"z\n'}, 1)
+    assert r'millrace_unit_active{unit="x\\y\"z\n"} 1' in text_of([sample]).splitlines()
