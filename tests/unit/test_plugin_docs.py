@@ -99,6 +99,13 @@ def test_pages_are_complete(kind: str) -> None:
     assert [f"{name}: {fault}" for name in sorted(PLUGINS[kind]) for fault in incomplete(kind, name)] == []
 
 
+def test_one_entry_of_module_defaults_sets_the_connection() -> None:
+    """The action group has exactly the modules with both options; others would reject one of them."""
+    groups = yaml.safe_load((ROOT / "meta/runtime.yml").read_text(encoding="utf-8"))["action_groups"]
+    both = {name for name, page in pages("module").items() if {"admin", "cluster_id"} <= {*page["doc"]["options"]}}
+    assert {*groups["kafka"]} == both
+
+
 def test_modules_are_named_without_a_type() -> None:
     """M() takes a name alone. With #module, ansible-doc and sites show the markup, or an error."""
     texts = {
