@@ -35,6 +35,7 @@ def test_brokers_and_login_of_the_exporter(host: Rendered) -> None:
     assert (client["sasl.username"], client["sasl.password"]) == ("monitoring", VAULT["passwords"]["monitoring"])
     assert settings["racks"] == {"1": "dc1-a", "2": "dc1-b", "3": "dc1-c", "4": "dc1-a", "5": "dc1-b"}
     assert (settings["address"], settings["port"]) == ("127.0.0.1", 9308)
+    assert settings["canary"] == "", "which is off by default"
 
 
 def test_the_password_is_in_one_file(host: Rendered) -> None:

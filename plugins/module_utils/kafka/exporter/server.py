@@ -10,12 +10,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.canary import (
+    Canary,
+    Complaints,
+    Runner,
+    Tally,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.metrics import Metric, Snapshot, metrics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.exporter.reading import Reader
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.canary import Wire
 
 STALE = 3
 """Intervals after which the last answer of the cluster is no longer served."""
@@ -75,6 +83,38 @@ class Collector:
             yield family
 
 
+class CanaryCollector:
+    """The metrics of a canary, as prometheus_client collects them."""
+
+    def __init__(self, tally: Tally) -> None:
+        """Collect from `tally`."""
+        self.tally = tally
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the metrics as prometheus_client's families."""
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+        for name, text, samples in self.tally.counters():
+            counter = CounterMetricFamily(name, text, labels=["broker"])
+            for broker, number in samples:
+                counter.add_metric([broker], number)
+            yield counter
+        text = "Time until a record of the canary was acknowledged, and until it was read."
+        histogram = HistogramMetricFamily("kafka_canary_seconds", text, labels=["broker", "step"])
+        for labels, buckets, seconds in self.tally.histograms():
+            histogram.add_metric(labels, buckets, seconds)
+        yield histogram
+
+
+def start_canary(settings: Mapping[str, Any]) -> Tally:
+    """Start the canary in a thread of its own, and return what it counts."""
+    tally, complain = Tally(map(int, settings["racks"])), Complaints()
+    runner = Runner(Canary(tally, uuid.uuid4().hex[:8]), complain)
+    connect = (lambda: Wire(settings["client"], settings["canary"], complain),)
+    threading.Thread(target=runner.run, args=connect, name="canary", daemon=True).start()
+    return tally
+
+
 def main(arguments: Sequence[str] = ()) -> int:
     """Serve until SIGTERM. The argument is a JSON file with the settings (roles/lag_exporter)."""
     from prometheus_client import CollectorRegistry, start_http_server
@@ -85,6 +125,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         signal.signal(number, lambda *_: sys.exit(0))  # also in the middle of a reading, which changes nothing
     exporter, registry = Exporter(settings["interval"]), CollectorRegistry()
     registry.register(Collector(exporter))
+    if settings["canary"]:
+        registry.register(CanaryCollector(start_canary(settings)))
     reader, pause = Reader(settings), threading.Event()
     start_http_server(settings["port"], settings["address"], registry)
     while True:
