@@ -24,7 +24,7 @@ EXAMPLES: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"mirror_maker": "source", "source": "east", "topics": ["orders"], "groups": ["orders"]},
         {"mirror_maker": "target", "source": "west", "groups": ["orders"]},
     ),
-    "exporter": ({"exporter": True}, {"exporter": True, "topics": ["orders"]}),
+    "exporter": ({"exporter": True}, {"exporter": True, "topics": ["orders"]}, {"exporter": True, "canary": "canary"}),
 }
 
 

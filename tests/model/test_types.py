@@ -220,7 +220,7 @@ def test_no_entry_ends_the_check(variable: str, every: bool) -> None:
 
 @pytest.mark.parametrize(
     "key", ["produce", "consume", "group", "transactional_id", "streams", "connect", "topics", "mirror_maker", "source",
-            "groups", "exporter"],
+            "groups", "exporter", "canary"],
 )  # fmt: skip
 def test_no_grant_ends_the_check(key: str, every: bool) -> None:
     for value in given(key, every):

@@ -243,6 +243,15 @@ TWO = {"route": {"receiver": "a"}, "receivers": [{"name": "a"}, {"name": "b"}]}
         ({"prometheus_alertmanager_config": {**TWO, "recievers": []}}, [f"{ALERTS}.recievers"]),
         ({"prometheus_alertmanager_config": {**TWO, "global": {"smtp_from": "a@example.org"}}}, []),
         ({"lag_exporter_user": "nobody"}, ["LOGIN_UNKNOWN group monitoring/lag_exporter_user"]),
+        ({"lag_exporter_canary_topic": ""}, []),
+        (
+            {"lag_exporter_canary_topic": "orders"},
+            ["MONITORING_CANARY_TOPIC group monitoring/lag_exporter_canary_topic"],
+        ),
+        (
+            {"lag_exporter_canary_topic": "streams-plaintext-input"},
+            ["MONITORING_CANARY_USER group monitoring/lag_exporter_canary_topic"],
+        ),
         ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
         ({"prometheus_retention": "1s2d"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
         (
@@ -254,6 +263,13 @@ TWO = {"route": {"receiver": "a"}, "receivers": [{"name": "a"}, {"name": "b"}]}
 )
 def test_a_monitoring_host(own: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
     assert said(tmp_path, {"monitoring": own}, "lab_monitoring") == wanted
+
+
+def test_a_denial_of_the_canary(tmp_path: Path) -> None:
+    """It overrides the grant."""
+    acl = {"principal": "User:monitoring", "operations": ["WRITE"], "resource": "topic", "name": "can"}
+    own = {"all": {"kafka_acls": [{**acl, "pattern": "prefixed", "permission": "deny"}]}}
+    assert said(tmp_path, own, "lab_monitoring") == ["MONITORING_CANARY_USER group all/lag_exporter_canary_topic"]
 
 
 def test_a_low_port_of_a_unit_without_overrides(tmp_path: Path) -> None:

@@ -145,6 +145,8 @@ def test_an_exporter_reads_nothing() -> None:
         ("topic", "*", "literal", ["DESCRIBE"]),
         ("group", "*", "literal", ["DESCRIBE"]),
     ]
+    (*_, own) = acls({"exporter": True, "canary": "c"})
+    assert own == ("topic", "c", "literal", ["READ", "WRITE"])
     assert acls({"produce": ["t"]}, {"exporter": False}) == [("topic", "t", "literal", ["WRITE"])]
 
 

@@ -159,6 +159,7 @@ RULES: tuple[Rule, ...] = (
     mirrors.settings,
     mirrors.promises,
     monitoring.users,
+    monitoring.canary,
     monitoring.patterns,
     monitoring.addresses,
     monitoring.values,

@@ -35,13 +35,14 @@ BESIDE = {
     "topics": ("connect", "exporter", "mirror_maker"),
     "groups": ("mirror_maker",),
     "source": ("mirror_maker",),
+    "canary": ("exporter",),
 }
 # Keys whose values are topics that kafka_topics has to declare, and all keys whose values are topics or prefixes.
-DECLARED = ("produce", "consume", "topics")
+DECLARED = ("produce", "consume", "topics", "canary")
 OF_TOPICS = (*DECLARED, "streams", "source")
 # Keys that take one name, from which other names are derived.
 PLAIN = ("streams", "connect", "source")
-LISTS = (*DECLARED, "groups")
+LISTS = ("produce", "consume", "topics", "groups")
 # The name of the topic in which workers of Connect keep their configurations.
 CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)
 CONNECT = 3  # topics of a group of Connect workers: configurations, offsets, status

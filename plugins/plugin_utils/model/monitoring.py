@@ -11,10 +11,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.regular_expressions import (
     meant_by_wildcard,
     mistake_in,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 
@@ -29,13 +32,9 @@ SHOWN = frozenset({"ALL", "ALTER", "DELETE", "DESCRIBE", "READ", "WRITE"})
 
 def users(model: Model) -> Iterator[Problem]:
     """Yield a problem for the first kind of resource that the user of an exporter cannot see at all."""
-    supers = {name for broker in model.brokers for name, _ in super_users(broker)}
     for host in _hosts(model):
-        user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
-        principal = f"User:{user}"
-        present = (one for one in host.inputs.entries("kafka_users") if one.get("state") != "absent")
-        declared = any(one.get("name") == user for one in present)
-        if not supers or not declared or principal in supers:  # another rule reports an unknown user
+        principal = _restricted(model, host)
+        if not principal:
             continue
         shown = {
             str(entry.get("resource"))
@@ -46,8 +45,59 @@ def users(model: Model) -> Iterator[Problem]:
         }
         for resource in ("topic", "group"):
             if resource not in shown:
+                user = principal.partition(":")[2]
                 yield host.report(MONITORING_USER, "lag_exporter_user", user, resource=resource)
                 break
+
+
+def _restricted(model: Model, host: Machine) -> str:
+    """Return the principal of an exporter's user; "" if it may do everything, or if another rule reports the user."""
+    supers = {name for broker in model.brokers for name, _ in super_users(broker)}
+    user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
+    present = (one for one in host.inputs.entries("kafka_users") if one.get("state") != "absent")
+    declared = any(one.get("name") == user for one in present)
+    return f"User:{user}" if supers and declared and f"User:{user}" not in supers else ""
+
+
+MONITORING_CANARY_TOPIC = ProblemKind(
+    "MONITORING_CANARY_TOPIC",
+    "kafka_topics does not declare this topic: the canary would send nothing",
+    "declare it with config: {{retention.ms: 1h, segment.ms: 1h}}, or correct the name",
+)
+MONITORING_CANARY_TOPIC_NEAR = MONITORING_CANARY_TOPIC.variant(advice="did you mean {near}? Otherwise declare it")
+MONITORING_CANARY_USER = ProblemKind(
+    "MONITORING_CANARY_USER",
+    "no ACL allows {principal} {operation} on this topic: the canary would fail",
+    "add canary: {topic} to its grant of exporter in kafka_users",
+)
+MONITORING_CANARY_USER_DENIED = MONITORING_CANARY_USER.variant(
+    message="an ACL denies {principal} {operation} on this topic: the canary would fail",
+    advice="narrow the denial in kafka_acls",
+)
+
+
+def canary(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each canary whose topic is not declared, or whose user may not write and read the topic."""
+    name = "lag_exporter_canary_topic"
+    known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
+    reported = {host for problem in users(model) for host in problem.hosts}
+    for host in _hosts(model):
+        topic = host.inputs.text(name)
+        if not topic:
+            continue
+        if topic not in known:
+            near = typo_of(topic, known)
+            kind = MONITORING_CANARY_TOPIC_NEAR if near else MONITORING_CANARY_TOPIC
+            yield host.report(kind, name, topic, near=near)
+        elif host.name not in reported and (principal := _restricted(model, host)):
+            acls = [one for one in model.acls if one.get("principal") in (principal, "User:*")]
+            for operation in ("WRITE", "READ"):
+                fitting = [one for one in acls if covers(one, operation, "topic", topic, "literal")]
+                denied = any(one.get("permission") == "deny" for one in fitting)
+                if denied or not fitting:
+                    kind = MONITORING_CANARY_USER_DENIED if denied else MONITORING_CANARY_USER
+                    yield host.report(kind, name, topic, principal=principal, operation=operation, topic=topic)
+                    break
 
 
 MONITORING_GROUPS = ProblemKind(

@@ -107,6 +107,8 @@ def _exporter(grant: Grant) -> Iterator[Acl]:
         yield acl(GROUP, "*", "DESCRIBE")
         for topic in listed(grant.get("topics")):
             yield acl(TOPIC, topic, "READ")  # the time of a record is known only when it is read
+        for topic in listed(grant.get("canary")):
+            yield acl(TOPIC, topic, "READ", "WRITE")
 
 
 VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {

@@ -35,6 +35,29 @@ MISTAKES: tuple[Mistake, ...] = (
         lag_exporter_user="publish_lines",  # it writes a topic, and sees no group
     ),
     wrong(
+        "MONITORING_CANARY_TOPIC",
+        "group monitoring/lag_exporter_canary_topic",
+        "did you mean canary?",
+        lag_exporter_canary_topic="cannary",
+    ),
+    Mistake(
+        "MONITORING_CANARY_USER",
+        "group all/lag_exporter_canary_topic",
+        "add canary: canary to its grant",
+        variables={
+            "all": {
+                "monitoring_users": [
+                    {
+                        "name": "monitoring",
+                        "password": "{{ vault.passwords.monitoring }}",
+                        "grants": [{"exporter": True, "topics": ["canary"]}],  # which may read it
+                    }
+                ]
+            }
+        },
+        inventory=INVENTORY,
+    ),
+    wrong(
         "MONITORING_GROUPS",
         "group monitoring/lag_exporter_groups",
         "write billing-.*",
