@@ -20,15 +20,22 @@ from operations.watched import found
 ALERTS = ROOT / "roles" / "prometheus" / "files" / "alerts.yml"
 SERIES = Path(__file__).with_name("alerts.yml")
 GROUP = "words-monitored"
-FIRING = 'ALERTS{alertstate="firing", alertname!="KafkaLagSeconds"}'
-"""Other tests leave groups without consumers, which lag."""
+FIRING = 'ALERTS{alertstate="firing", alertname!~"KafkaLagSeconds|KafkaCanaryFails"}'
+"""Other tests leave groups without consumers, which lag, and kill brokers less than five minutes before."""
 
 
 def rules(inventory: Inventory) -> list[dict[str, Any]]:
     """Return the alerts whose metrics an inventory has: without the group metrics, those of the exporter of lag."""
     groups = yaml.safe_load(ALERTS.read_text())["groups"]
-    served = [group for group in groups if inventory.hosts("metrics") or group["name"] == "kafka"]
-    return [rule for group in served for rule in group["rules"]]
+    served = {"kafka", *(["canary"] if canary_topic(inventory) else [])}
+    served |= {group["name"] for group in groups if inventory.hosts("metrics") and group["name"] != "canary"}
+    return [rule for group in groups if group["name"] in served for rule in group["rules"]]
+
+
+def canary_topic(inventory: Inventory) -> str:
+    """Return the topic of the canary; "" without one."""
+    (host,) = inventory.hosts("monitoring")
+    return str(inventory.variables[host].get("lag_exporter_canary_topic", ""))
 
 
 def metrics_of(query: str) -> set[str]:
@@ -75,6 +82,8 @@ def test_every_panel_finds_data(dashboard: dict[str, Any], inventory: Inventory)
     """With the variables that a reader of Grafana chooses from."""
     if not inventory.hosts("metrics"):
         pytest.skip("no host of this inventory serves metrics")
+    if dashboard["uid"] == "millrace-canary" and not canary_topic(inventory):
+        pytest.skip("this inventory has no canary")
     by = dashboard.get("by")
     if by:
         values = f"count by ({by['label']}) ({by['metric']})"
@@ -92,6 +101,27 @@ def test_every_panel_finds_data(dashboard: dict[str, Any], inventory: Inventory)
             for metric in metrics_of(query):  # `or vector(0)` hides a name that does not exist
                 until(f"{metric} of {panel['title']!r}", partial(found, inventory, metric), 60, 2)
             until(f"data of the panel {panel['title']!r} ({query})", partial(found, inventory, query), 60, 2)
+
+
+def test_the_canary(inventory: Inventory) -> None:
+    """Each record to each leader of a partition is acknowledged and read; no group is seen."""
+    if not (topic := canary_topic(inventory)):
+        pytest.skip("this inventory has no canary")
+
+    def grows(metric: str) -> dict[str, int]:
+        """Return by how much a counter of each broker grew in 30 seconds, without zeros."""
+        grown = found(inventory, f"sum by (broker) ({metric} - {metric} offset 30s) > 0")
+        return {one["metric"]["broker"]: int(one["value"][1]) for one in grown}
+
+    def all_read() -> bool:
+        """Tell whether no record is missing; one that is on its way at the time of a scrape is."""
+        leaders = {one["value"][1] for one in found(inventory, f'kafka_topic_partition_leader{{topic="{topic}"}}')}
+        sent, good, bad = (grows(f"kafka_canary_{kind}_total") for kind in ("sent", "acknowledged", "failed"))
+        steps = [grows(f'kafka_canary_seconds_bucket{{step="{step}", le="10.0"}}') for step in ("acknowledged", "read")]
+        return set(sent) == leaders and [good, *steps] == [sent] * 3 and not bad
+
+    until("each record is acknowledged and read", all_read, 180, 2)
+    assert found(inventory, f'kafka_consumergroup_current_offset{{topic="{topic}"}}') == []
 
 
 def test_every_exporter_answers(inventory: Inventory) -> None:
