@@ -14,7 +14,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.service_metrics import first_end, job_samples, text_of
+from ansible_collections.millrace.kafka.plugins.module_utils.host.service_metrics import (
+    first_end,
+    job_samples,
+    main,
+    text_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
 
@@ -148,6 +153,28 @@ def test_metrics_of_jobs(tmp_path: Path) -> None:
         'millrace_job_waiting{spark_job="a"} 0',
         'millrace_job_waiting{spark_job="b"} 1',
     ]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {**STATUS, "trigger_seconds": float("nan")},
+        {**STATUS, "queries": [{"query": "a", "lag_records": float("inf")}]},
+        {**STATUS, "trigger_seconds": 10**400},
+        {**STATUS, "queries": [{"query": "\ud800", "late": 1}]},
+        {**STATUS, "state": None},
+        "[" * 200_000,
+    ],
+    ids=["no number", "infinite", "too large", "no character", "no state", "too deep"],
+)
+def test_a_job_does_not_hide_other_metrics(odd: Any, tmp_path: Path) -> None:
+    """Whatever its file has, the metrics of the host are written."""
+    for name, content in (("a", json.dumps(STATUS)), ("b", odd if isinstance(odd, str) else json.dumps(odd))):
+        (tmp_path / "jobs" / name).mkdir(parents=True)
+        (tmp_path / "jobs" / name / "status.json").write_text(content)
+    (tmp_path / "c.json").write_text(json.dumps({"units": [], "certificates": [], "jobs": f"{tmp_path}/jobs"}))
+    assert main([str(tmp_path / "c.json"), str(tmp_path / "m.prom")]) == 0
+    assert 'millrace_job_trigger_seconds{spark_job="a"} 10' in (tmp_path / "m.prom").read_text().splitlines()
 
 
 def test_a_label_is_escaped() -> None:

@@ -112,14 +112,14 @@ def samples(units: Sequence[str], certificates: Iterable[str]) -> Iterator[Sampl
 def job_samples(directory: str) -> Iterator[Sample]:
     """Yield the metrics of the running Spark jobs, whose status files are DIRECTORY/JOB/status.json.
 
-    A file that cannot be read has no metrics; systemd removes the file of a job that stops.
+    A file that cannot be read, or has no status, has no metrics; systemd removes the file of a job that stops.
     """
     for file in sorted(glob.glob(f"{glob.escape(directory)}/*/status.json")):
         name = os.path.basename(os.path.dirname(file))
         try:
             with open(file, encoding="utf-8") as stream:
                 yield from list(of_job(name, json.load(stream)))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except Exception:  # whatever a job wrote: the metrics of other services do not depend on it
             continue
 
 
@@ -162,7 +162,7 @@ def escaped(value: str) -> str:
 
 def number_text(number: float) -> str:
     """Return a number without a fraction if it is whole."""
-    return str(int(number)) if number == int(number) else repr(float(number))
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str]) -> int:
     with open(configuration, encoding="utf-8") as stream:
         wanted: Mapping[str, Any] = json.load(stream)
     beside = f"{file}.new"
-    with open(beside, "w", encoding="utf-8") as stream:
+    with open(beside, "w", encoding="utf-8", errors="replace") as stream:
         found = [*samples(wanted["units"], wanted["certificates"]), *job_samples(wanted["jobs"])]
         stream.write(text_of(found))
     os.chmod(beside, 0o644)
