@@ -50,6 +50,8 @@ def panel(number: int, definition: Mapping[str, Any], place: Mapping[str, int]) 
     """Return one panel as Grafana has it."""
     stat = definition.get("kind") == "stat"
     defaults: dict[str, Any] = {"unit": definition.get("unit", "short"), "min": 0}
+    if "decimals" in definition:
+        defaults["decimals"] = definition["decimals"]
     if stat:
         defaults["thresholds"] = {"mode": "absolute", "steps": steps(definition.get("wrong", {}))}
     targets = [
