@@ -17,11 +17,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 
 INTERVAL = 1.0
 """Seconds between two records of a partition."""
-KEPT = 10.0
-"""Seconds for which a record is waited for. So no more records are kept than are sent in this time."""
+TIMEOUT = 10.0
+"""Seconds after which a record expires. No more records are kept than are sent in this time."""
 UNREAD = 11.0
-"""Seconds that are counted for a record that was acknowledged, and not read in KEPT: more than all buckets."""
-GLANCE = 0.01
+"""Seconds that are counted for a record that was acknowledged, but not read within TIMEOUT: above all buckets."""
+POLL = 0.01
 """Seconds to wait for acknowledgements and then for records, in turn, while acknowledgements are missing."""
 REPEAT = 60.0
 """Seconds in which at most one error is printed."""
@@ -31,6 +31,8 @@ ACKNOWLEDGED, READ = STEPS = ("acknowledged", "read")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper limits of the buckets in seconds."""
 NO_LEADER = "none"
+UNSEEN = 5
+"""Seconds for which the topic may be missing, as at a broker that has just started, until this counts as failures."""
 
 
 @dataclass
@@ -69,10 +71,10 @@ class Message:
 
 
 class Wire(Protocol):
-    """The connections of a canary; facade/canary.py implements them, and tests pretend them."""
+    """The connections of a canary to the brokers; facade/canary.py implements them."""
 
     def leaders(self) -> Mapping[int, int]:
-        """Return the leader of each partition, -1 without one. Raises Failure if the topic cannot be seen."""
+        """Return the leader of each partition, -1 without one; {} if the topic is missing. Raises Failure."""
 
     def send(self, partition: int, number: int, value: bytes) -> None:
         """Start to write a record; its Answer follows. Raises Failure if it cannot be written."""
@@ -80,8 +82,8 @@ class Wire(Protocol):
     def answers(self, seconds: float) -> Iterable[Answer]:
         """Wait at most so many seconds for a result, and return the results since the last call."""
 
-    def follow(self, places: Mapping[int, int]) -> None:
-        """Read these partitions from these offsets on, and no others."""
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """Read these partitions from these offsets, and no other partitions."""
 
     def read(self, seconds: float) -> Iterable[Message]:
         """Wait at most so many seconds for a record, and return the records that have arrived."""
@@ -123,7 +125,7 @@ class Tally:
     def counters(self) -> list[tuple[str, str, list[tuple[str, int]]]]:
         """Return (name, text, [(broker, number)]) of each counter."""
         texts = {
-            "sent": "Records of the canary that were sent.",
+            "sent": "Records of the canary that were sent, or could not be because the topic was missing.",
             "acknowledged": "Records of the canary that all in-sync replicas have.",
             "failed": "Records of the canary that were not acknowledged in time.",
         }
@@ -141,7 +143,7 @@ class Tally:
 
 
 class Canary:
-    """Knows which records are on their way, and where each partition is read."""
+    """Keeps the records that have no result yet, and the position of the consumer in each partition."""
 
     def __init__(self, tally: Tally, name: str) -> None:
         """Count in `tally`. `name` differs from that of each other canary, whose records may be in the same topic."""
@@ -150,21 +152,22 @@ class Canary:
         """By number, those that are neither read nor failed."""
         self.read = set[int]()
         """Numbers of records that were read before their acknowledgement arrived."""
-        self.places = dict[int, int]()
-        """By partition, the offset from which on it is read. A partition begins at its first acknowledged record."""
+        self.positions = dict[int, int]()
+        """The next offset to read of each partition. Reading begins at the first acknowledged record."""
         self.moved = False
-        """Whether reading has to begin elsewhere."""
+        """Whether the consumer must continue at other positions."""
 
     def expire(self, now: float) -> None:
         """Forget records that are too old: those without an acknowledgement failed, others count with UNREAD."""
-        for record in [one for one in self.records.values() if now - one.sent >= KEPT]:
+        for record in [one for one in self.records.values() if now - one.sent >= TIMEOUT]:
             if record.offset is None and record.number not in self.read:
                 self.tally.add("failed", record.broker)
             elif record.offset is None:  # it was read, so it was written
                 self.tally.add(ACKNOWLEDGED, record.broker)
             else:
                 self.tally.took(record.broker, READ, UNREAD)
-                self.places.pop(record.partition, None)  # reading begins anew at the next acknowledged record
+                if record.offset >= self.positions.get(record.partition, 0):  # not skipped by an earlier expiry
+                    self.positions.pop(record.partition, None)  # reading restarts at the next acknowledged record
             self.forget(record)
 
     def next(self, partition: int, leader: int, now: float) -> Record:
@@ -174,6 +177,11 @@ class Canary:
         self.records[record.number] = record
         self.tally.add("sent", record.broker)
         return record
+
+    def missing(self, number: int) -> None:
+        """Count records that cannot be sent because the topic is missing: to a client, it is not available."""
+        self.tally.add("sent", NO_LEADER, number)
+        self.tally.add("failed", NO_LEADER, number)
 
     def value(self, record: Record) -> bytes:
         """Return the value of a record, by which it is recognised."""
@@ -193,16 +201,17 @@ class Canary:
         self.tally.took(record.broker, ACKNOWLEDGED, answer.seconds)
         if record.number in self.read:
             self.forget(record)
-        elif answer.offset < self.places.get(record.partition, answer.offset + 1):
+        elif answer.offset < self.positions.get(record.partition, answer.offset + 1):
             # the partition is not read yet, or the topic is a new one
-            self.places[record.partition], self.moved = answer.offset, True
+            self.positions[record.partition], self.moved = answer.offset, True
 
     def arrived(self, message: Message, now: float) -> None:
         """Count a record that was read."""
-        if message.partition in self.places:
-            self.places[message.partition] = message.offset + 1
+        if message.partition in self.positions:
+            self.positions[message.partition] = message.offset + 1
         name, _, number = message.value.decode(errors="replace").rpartition(":")
-        record = self.records.get(int(number)) if name == self.name and number.isdecimal() else None
+        own = name == self.name and number.isdecimal() and len(number) < 20
+        record = self.records.get(int(number)) if own else None
         if record is None or record.number in self.read:
             return
         self.tally.took(record.broker, READ, now - record.sent)
@@ -218,8 +227,8 @@ class Canary:
 
     def keep(self, partitions: Iterable[int]) -> None:
         """Stop reading partitions that no longer exist."""
-        for gone in self.places.keys() - set(partitions):
-            del self.places[gone]
+        for gone in self.positions.keys() - set(partitions):
+            del self.positions[gone]
             self.moved = True
 
     @property
@@ -256,6 +265,8 @@ class Runner:
         self.due = now()
         self.leaders: Mapping[int, int] = {}
         """Those that the cluster named last: while it does not answer, records are sent to them."""
+        self.unseen = 0
+        """For how many records in turn the topic has been missing."""
 
     def run(self, connect: Callable[[], Wire], rest: Callable[[float], object] = time.sleep) -> None:
         """Make turns until the process ends. After an unexpected error, begin with new connections."""
@@ -263,7 +274,7 @@ class Runner:
             wire = None
             try:
                 wire = connect()
-                self.canary.places.clear()
+                self.canary.positions.clear()
                 while True:
                     self.turn(wire)
             except Exception as error:  # the canary continues, whatever a connection does
@@ -282,27 +293,33 @@ class Runner:
             late = now >= self.due + INTERVAL
             self.due = (now if late else self.due) + INTERVAL  # after a pause, nothing is made up for
             self.send(wire)
-        for answer in wire.answers(GLANCE if self.canary.unsettled else 0.0):
+        for answer in wire.answers(POLL if self.canary.unsettled else 0.0):
             if answer.error:
                 self.complain(answer.error)
             self.canary.answered(answer)
         if self.canary.moved:
-            wire.follow(self.canary.places)
+            wire.assign(self.canary.positions)
             self.canary.moved = False
         left = max(0.0, self.due - self.now())
-        for message in wire.read(min(left, GLANCE) if self.canary.unsettled else left):
+        for message in wire.read(min(left, POLL) if self.canary.unsettled else left):
             self.canary.arrived(message, self.now())
 
     def send(self, wire: Wire) -> None:
         """Send a record to each partition."""
         self.canary.expire(self.now())
         try:
-            self.leaders = wire.leaders()
+            leaders = wire.leaders()
         except Failure as error:
             self.complain(str(error))
-        if self.leaders:
-            self.canary.keep(self.leaders)
-        for partition, leader in sorted(self.leaders.items()):
+            leaders = self.leaders
+        if not leaders:
+            self.unseen += 1
+            if self.unseen > UNSEEN:
+                self.canary.missing(len(self.leaders) or 1)
+            return
+        self.leaders, self.unseen = leaders, 0
+        self.canary.keep(leaders)
+        for partition, leader in sorted(leaders.items()):
             record = self.canary.next(partition, leader, self.now())
             try:
                 wire.send(partition, record.number, self.canary.value(record))

@@ -110,8 +110,11 @@ def start_canary(settings: Mapping[str, Any]) -> Tally:
     """Start the canary in a thread of its own, and return what it counts."""
     tally, complain = Tally(map(int, settings["racks"])), Complaints()
     runner = Runner(Canary(tally, uuid.uuid4().hex[:8]), complain)
-    connect = (lambda: Wire(settings["client"], settings["canary"], complain),)
-    threading.Thread(target=runner.run, args=connect, name="canary", daemon=True).start()
+
+    def run() -> None:
+        runner.run(lambda: Wire(settings["client"], settings["canary"], complain))
+
+    threading.Thread(target=run, name="canary", daemon=True).start()
     return tally
 
 

@@ -88,11 +88,11 @@ class Wire:
         found, self.found = self.found, []
         return found
 
-    def follow(self, places: Mapping[int, int]) -> None:
-        """Read these partitions from these offsets on, and no others."""
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """Read these partitions from these offsets, and no other partitions."""
         from confluent_kafka import TopicPartition
 
-        self.consumer.assign([TopicPartition(self.topic, number, at) for number, at in sorted(places.items())])
+        self.consumer.assign([TopicPartition(self.topic, number, at) for number, at in sorted(positions.items())])
 
     def read(self, seconds: float) -> list[Message]:
         """Wait at most so many seconds for a record, and return the records that have arrived."""
