@@ -56,6 +56,12 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (granted({"produce": ["b\u00fccher"]}), ["ACL_TOPIC group all/kafka_users[orders].grants[produce].produce"]),
     (granted({"produce": ["x" * 300]}), ["ACL_TOPIC group all/kafka_users[orders].grants[produce].produce"]),
     (granted({"produce": [" "]}), ["GRANT_STAR group all/kafka_users[orders].grants[produce].produce"]),
+    (
+        granted({"exporter": True, "canary": "streams-*"}),
+        ["GRANT_STAR group all/kafka_users[orders].grants[exporter].canary"],
+    ),
+    (granted({"exporter": True, "canary": "*"}), ["GRANT_STAR group all/kafka_users[orders].grants[exporter].canary"]),
+    (granted({"exporter": True, "canary": "streams-plaintext-input"}), []),
     (granted({"streams": "word count"}), ["ACL_TOPIC group all/kafka_users[orders].grants[streams].streams"]),
     (
         granted({"consume": ["streams-plaintext-input"], "group": "  "}),

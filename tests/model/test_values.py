@@ -250,7 +250,7 @@ TWO = {"route": {"receiver": "a"}, "receivers": [{"name": "a"}, {"name": "b"}]}
         ),
         (
             {"lag_exporter_canary_topic": "streams-plaintext-input"},
-            ["MONITORING_CANARY_USER group monitoring/lag_exporter_canary_topic"],
+            ["MONITORING_CANARY_SHARED group monitoring/lag_exporter_canary_topic"],
         ),
         ({"prometheus_retention": "1y6w", "lag_exporter_groups": ["billing-.*"], "lag_exporter_interval": 60}, []),
         ({"prometheus_retention": "1s2d"}, ["MONITORING_VALUE group monitoring/prometheus_retention"]),
@@ -270,6 +270,24 @@ def test_a_denial_of_the_canary(tmp_path: Path) -> None:
     acl = {"principal": "User:monitoring", "operations": ["WRITE"], "resource": "topic", "name": "can"}
     own = {"all": {"kafka_acls": [{**acl, "pattern": "prefixed", "permission": "deny"}]}}
     assert said(tmp_path, own, "lab_monitoring") == ["MONITORING_CANARY_USER group all/lag_exporter_canary_topic"]
+
+
+@pytest.mark.parametrize(
+    ("acl", "shared"),
+    [
+        ({"operations": ["WRITE"], "name": "canary"}, True),
+        ({"operations": ["ALL"], "name": "can", "pattern": "prefixed"}, True),
+        ({"operations": ["WRITE"], "name": "canaries", "pattern": "prefixed"}, False),
+        ({"operations": ["READ"], "name": "canary"}, False),
+        ({"operations": ["WRITE"], "name": "canary", "permission": "deny"}, False),
+        ({"operations": ["WRITE"], "name": "*"}, False),
+    ],
+)
+def test_a_canary_in_the_topic_of_an_application(acl: dict[str, Any], shared: bool, tmp_path: Path) -> None:
+    """A topic that somebody else may write by its name holds the records of an application."""
+    own = {"all": {"kafka_acls": [{"principal": "User:lab", "resource": "topic", **acl}]}}
+    found = [line for line in said(tmp_path, own, "lab_monitoring") if "CANARY" in line]
+    assert found == ["MONITORING_CANARY_SHARED group all/lag_exporter_canary_topic"] * shared
 
 
 def test_a_low_port_of_a_unit_without_overrides(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ BESIDE = {
 # Keys whose values are topics that kafka_topics has to declare, and all keys whose values are topics or prefixes.
 DECLARED = ("produce", "consume", "topics", "canary")
 OF_TOPICS = (*DECLARED, "streams", "source")
-# Keys that take one name, from which other names are derived.
-PLAIN = ("streams", "connect", "source")
+# Keys that take one name: other names are derived from it, or the canary writes to it.
+PLAIN = ("streams", "connect", "source", "canary")
 LISTS = ("produce", "consume", "topics", "groups")
 # The name of the topic in which workers of Connect keep their configurations.
 CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)
@@ -215,6 +215,8 @@ GRANT_STAR_PLAIN = GRANT_STAR.variant(
     advice="write one name",
 )
 
+GRANT_STAR_CANARY = GRANT_STAR_PLAIN.variant(message="must be one name without a star: a canary writes to one topic")
+
 
 def _names(hosts: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each name in a grant with a star in the wrong place, or with which no topic can exist.
@@ -225,7 +227,7 @@ def _names(hosts: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iter
         plain = key in PLAIN
         for name in listed(grant.get(key)) if key != "exporter" else ():
             if not name.strip() or "*" in (name if plain else name[:-1]):
-                kind = GRANT_STAR_PLAIN if plain else GRANT_STAR
+                kind = GRANT_STAR_CANARY if key == "canary" else GRANT_STAR_PLAIN if plain else GRANT_STAR
                 yield kind.problem(hosts, f"{place}.{key}", name)
             elif key in OF_TOPICS and name != "*" and not VALID_NAME.fullmatch(name.removesuffix("*")):
                 yield ACL_TOPIC.problem(hosts, f"{place}.{key}", name)

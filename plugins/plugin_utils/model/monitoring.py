@@ -19,7 +19,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.regular_expre
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import typo_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
+    grants_of,
+    listed,
+    principal_of,
+)
 
 MONITORING_USER = ProblemKind(
     "MONITORING_USER",
@@ -53,10 +57,16 @@ def users(model: Model) -> Iterator[Problem]:
 def _restricted(model: Model, host: Machine) -> str:
     """Return the principal of an exporter's user; "" if it may do everything, or if another rule reports the user."""
     supers = {name for broker in model.brokers for name, _ in super_users(broker)}
-    user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
+    principal = _principal(host)
     present = (one for one in host.inputs.entries("kafka_users") if one.get("state") != "absent")
-    declared = any(one.get("name") == user for one in present)
-    return f"User:{user}" if supers and declared and f"User:{user}" not in supers else ""
+    declared = any(f"User:{one.get('name')}" == principal for one in present)
+    return principal if supers and declared and principal not in supers else ""
+
+
+def _principal(host: Machine) -> str:
+    """Return the principal of an exporter's user."""
+    user = host.inputs.mapping("lag_exporter_client").get("sasl.username") or host.inputs.get("lag_exporter_user")
+    return f"User:{user}"
 
 
 MONITORING_CANARY_TOPIC = ProblemKind(
@@ -76,28 +86,56 @@ MONITORING_CANARY_USER_DENIED = MONITORING_CANARY_USER.variant(
 )
 
 
+MONITORING_CANARY_SHARED = ProblemKind(
+    "MONITORING_CANARY_SHARED",
+    "{principal} may write to this topic: the canary would write among the records of an application",
+    "declare a topic for the canary alone",
+)
+
+
 def canary(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each canary whose topic is not declared, or whose user may not write and read the topic."""
+    """Yield a problem for each canary whose topic is not declared, or is that of an application.
+
+    Also yield a problem for each canary whose user may not write and read its topic.
+    """
     name = "lag_exporter_canary_topic"
     known = [topic.name for topic in topics_of(model) if topic.entry.get("state") != "absent"]
     reported = {host for problem in users(model) for host in problem.hosts}
     for host in _hosts(model):
         topic = host.inputs.text(name)
-        if not topic:
-            continue
-        if topic not in known:
+        if topic and topic not in known:
             near = typo_of(topic, known)
             kind = MONITORING_CANARY_TOPIC_NEAR if near else MONITORING_CANARY_TOPIC
             yield host.report(kind, name, topic, near=near)
-        elif host.name not in reported and (principal := _restricted(model, host)):
-            acls = [one for one in model.acls if one.get("principal") in (principal, "User:*")]
-            for operation in ("WRITE", "READ"):
-                fitting = [one for one in acls if covers(one, operation, "topic", topic, "literal")]
-                denied = any(one.get("permission") == "deny" for one in fitting)
-                if denied or not fitting:
-                    kind = MONITORING_CANARY_USER_DENIED if denied else MONITORING_CANARY_USER
-                    yield host.report(kind, name, topic, principal=principal, operation=operation, topic=topic)
-                    break
+        elif topic and (principal := _writer(model, topic)):
+            yield host.report(MONITORING_CANARY_SHARED, name, topic, principal=principal)
+        elif topic and host.name not in reported and (principal := _restricted(model, host)):
+            yield from _canary_user(model, host, topic, principal)
+
+
+def _writer(model: Model, topic: str) -> str:
+    """Return a principal that may write to a topic by its name, and not as a canary; "" without one."""
+    users = model.present("kafka_users")
+    own = {principal_of(user) for user in users if any(topic in listed(one.get("canary")) for one in grants_of(user))}
+    own |= {_principal(host) for host in _hosts(model)}
+    for acl in model.acls:
+        other = acl.get("name") != "*" and acl.get("permission") != "deny" and acl.get("principal") not in own
+        if other and covers(acl, "WRITE", "topic", topic, "literal"):
+            return str(acl.get("principal"))
+    return ""
+
+
+def _canary_user(model: Model, host: Machine, topic: str, principal: str) -> Iterator[Problem]:
+    """Yield a problem for the first operation of a canary that no ACL allows, or an ACL denies."""
+    acls = [one for one in model.acls if one.get("principal") in (principal, "User:*")]
+    for operation in ("WRITE", "READ"):
+        fitting = [one for one in acls if covers(one, operation, "topic", topic, "literal")]
+        denied = any(one.get("permission") == "deny" for one in fitting)
+        if denied or not fitting:
+            kind = MONITORING_CANARY_USER_DENIED if denied else MONITORING_CANARY_USER
+            name = "lag_exporter_canary_topic"
+            yield host.report(kind, name, topic, principal=principal, operation=operation, topic=topic)
+            break
 
 
 MONITORING_GROUPS = ProblemKind(

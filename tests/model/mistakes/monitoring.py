@@ -40,6 +40,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean canary?",
         lag_exporter_canary_topic="cannary",
     ),
+    wrong(
+        "MONITORING_CANARY_SHARED",
+        "group monitoring/lag_exporter_canary_topic",
+        "for the canary alone",
+        lag_exporter_canary_topic="streams-plaintext-input",
+    ),
     Mistake(
         "MONITORING_CANARY_USER",
         "group all/lag_exporter_canary_topic",
