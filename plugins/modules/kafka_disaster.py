@@ -220,8 +220,7 @@ def reject(admin: Admin, there: Metadata, places: Mapping[int, str], to: int) ->
     found = {}
     for name, settings in sorted(topics.describe(admin, "TOPIC", fewest).items()):
         if KEY in settings and fewest[name] < int(settings[KEY].value or 0):
-            lowest = min(to, replicas.get(name, to)) if settings[KEY].dynamic else to
-            found[name] = lowest <= fewest[name]
+            found[name] = min(to, replicas.get(name, to)) <= fewest[name]
     return found
 
 

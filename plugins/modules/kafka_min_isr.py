@@ -36,8 +36,8 @@ options:
   to: {type: int, default: 1, description: The highest value that remains while it is lowered.}
   survivors:
     description: >-
-      Ids of the brokers that remain. A topic with fewer than O(to) replicas on them gets their number. Empty for O(to)
-      without this exception.
+      Ids of the brokers that remain. A topic with fewer than O(to) replicas on them gets their number, also if it has
+      no value of its own. Empty for O(to) without this exception.
     type: list
     elements: int
     default: []
@@ -81,7 +81,7 @@ RETURN = """
 saved:
   description: >-
     The replaced values. C(default) is the dynamic setting of all brokers, empty if there was none. C(topics) are values
-    by name of the topic.
+    by name of the topic, empty for a topic that had no value of its own.
   type: dict
   returned: success
   sample: {default: "", topics: {__transaction_state: "3"}}
@@ -103,19 +103,31 @@ def read(admin: Admin, metadata: Metadata) -> Values:
     return Values(default, {name: setting.value for name, setting in own.items() if setting.value})
 
 
-def write(admin: Admin, metadata: Metadata, default: str | None, values: Mapping[str, str]) -> list[str]:
-    """Write the default (None: remove it) and the values of topics; return one line for each change.
+def write(admin: Admin, metadata: Metadata, default: str | None, values: Mapping[str, str | None]) -> None:
+    """Write the values of topics, then the default (None: remove it).
 
-    Raises Refused if the cluster rejects a value, AdminError if it does not answer.
+    The default is last, because restoring a topic's value compares it with the default. Raises Refused if the cluster
+    rejects a value, AdminError if it does not answer.
     """
     broker = metadata.controller if metadata.controller in metadata.brokers else min(metadata.brokers)
+    failed = topics.configure(
+        admin,
+        [
+            topics.Settings(name, {} if value is None else {KEY: value}, [KEY] if value is None else [])
+            for name, value in values.items()
+        ],
+    )
+    refused = [f"{KEY} of topic {name}: {why}" for name, why in failed.items()]
     if rejected := broker_config.write(admin, ALL, {KEY: default}, broker):
-        raise Refused(f"{KEY} of all brokers: {rejected}")
-    failed = topics.configure(admin, [topics.Settings(name, {KEY: value}) for name, value in values.items()])
-    if failed:
-        raise Refused("; ".join(f"{KEY} of topic {name}: {why}" for name, why in failed.items()))
+        refused.append(f"{KEY} of all brokers: {rejected}")
+    if refused:
+        raise Refused("; ".join(refused))
+
+
+def lines_of(default: str | None, values: Mapping[str, str | None]) -> list[str]:
+    """Return one line for the default and one for each topic; None removes a value."""
     return [f"all brokers: {KEY}: {default or 'as in their files'}"] + [
-        f"topic {name}: {KEY}: {value}" for name, value in values.items()
+        f"topic {name}: {KEY}: {value or 'as all brokers'}" for name, value in values.items()
     ]
 
 
@@ -140,6 +152,7 @@ def main() -> None:
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         there = read(admin, metadata)
+        values: dict[str, str | None]
         if restored is not None:
             default, values = restoring(restored, there)
             needed = (there.default or None) != default
@@ -147,18 +160,17 @@ def main() -> None:
         else:
             placed = [(one.topic, one.replicas) for one in metadata.partitions]
             target = lowered(there, options["to"], fewest_replicas(placed, options["survivors"]))
-            default, values, needed = target.default, dict(target.topics), there.default != target.default
-            replaced = {name: there.topics[name] for name in values}
+            default, values, needed = target.default, {**target.topics}, there.default != target.default
+            replaced = {name: there.topics.get(name, "") for name in values}
             saved = Values(
                 there.default if earlier is None else earlier.default,
                 {**replaced, **(earlier.topics if earlier else {})},
             )
         if not needed and not values:
             return {"changes": [], "saved": saved.as_dict()}
-        if module.check_mode:
-            lines = [f"all brokers: {KEY}: {default}"] * needed + [f"topic {n}: {KEY}: {v}" for n, v in values.items()]
-        else:
-            lines = write(admin, metadata, default, values)
+        lines = lines_of(default, values)[not needed :]
+        if not module.check_mode:
+            write(admin, metadata, default, values)
         return {"changed": True, "changes": lines, "saved": saved.as_dict()}
 
     ask(module, KEY, answered)

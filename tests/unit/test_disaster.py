@@ -398,7 +398,7 @@ def test_metadata_that_are_lost_after_the_write(monkeypatch: pytest.MonkeyPatch)
         pytest.param(((1, 2, 3, 4), (3,)), Setting("3", True), 1, True, True, id="one in sync, to 1"),
         pytest.param(((1, 2, 3, 4), (3,)), Setting("2", True), 2, True, False, id="after the failover"),
         pytest.param(((1, 3), (3,)), Setting("2", True), 2, True, True, id="one replica in dc2"),
-        pytest.param(((1, 3), (3,)), Setting("2", False), 2, True, False, id="which has no value of its own"),
+        pytest.param(((1, 3), (3,)), Setting("2", False), 2, True, True, id="which has no value of its own"),
         pytest.param(((1, 2, 3, 4), (3, 4)), Setting("2", True), 2, False, False, id="enough in sync"),
         pytest.param(((1, 2, 3, 4), (1,)), Setting("3", True), 2, False, False, id="no leader"),
     ],

@@ -328,6 +328,18 @@ def test_a_topic_with_fewer_replicas_gets_their_number() -> None:
     assert lowered(there, 2, replicas) == Values("2", {"orders": "2", "pairs": "1"})
 
 
+def test_a_topic_that_follows_the_default_gets_the_number_of_its_replicas_too() -> None:
+    """Until the failback, which removes its value, unless somebody has set a higher one."""
+    assert lowered(Values("", {}), 2, {"pairs": 1, "orders": 2}) == Values("2", {"pairs": "1"})
+    assert lowered(Values("1", {}), 2, {"pairs": 1}) == Values("1", {})
+    saved = of_dict(Values("", {"pairs": ""}).as_dict())
+    assert restoring(saved, Values("2", {"pairs": "1"})) == (None, {"pairs": None})
+    assert restoring(saved, Values("1", {"pairs": "1"})) == (None, {"pairs": None})
+    assert restoring(saved, Values("", {"pairs": "1"})) == (None, {"pairs": None})
+    assert restoring(saved, Values("2", {"pairs": "3"})) == (None, {})
+    assert restoring(saved, Values("2", {})) == (None, {})
+
+
 def test_values_are_restored_unless_the_topic_was_deleted() -> None:
     saved = of_dict(Values("", {"orders": "3", "gone": "3", "audit": "4"}).as_dict())
     now = Values("2", {"orders": "2", "audit": "1", "__transaction_state": "2"})

@@ -15,7 +15,7 @@ class Values:
 
     default: str = ""
     topics: Mapping[str, str] = field(default_factory=dict)
-    """{topic: its own value}; topics that follow the default are missing."""
+    """{topic: its own value}; topics that follow the default are missing, or '' among saved values."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values as a JSON object: {'default', 'topics'}."""
@@ -46,20 +46,28 @@ def lowered(there: Values, to: int, replicas: Mapping[str, int] | None = None) -
     """Return the values to write so that no partition requires more than `to` in-sync replicas.
 
     The default is written unless a dynamic one is at most `to`, because the files of the brokers may contain a higher
-    value. Topics whose own value is low enough are left out. A topic that has fewer `replicas` ({topic: their number})
-    than `to` gets their number.
+    value. Topics whose value is low enough are left out. A topic that has fewer `replicas` ({topic: their number}) than
+    its value allows gets their number, also if it follows the default.
     """
     default = there.default if there.default and int(there.default) <= to else str(to)
-    highest = {name: min(to, (replicas or {}).get(name, to)) for name in there.topics}
+    highest = {name: min(to, (replicas or {}).get(name, to)) for name in {*there.topics, *(replicas or ())}}
     return Values(
-        default, {name: str(highest[name]) for name, value in there.topics.items() if int(value) > highest[name]}
+        default,
+        {name: str(most) for name, most in highest.items() if int(there.topics.get(name) or default) > most},
     )
 
 
-def restoring(saved: Values, there: Values) -> tuple[str | None, dict[str, str]]:
-    """Return (the default to write, None to remove it; {topic: value to write}) that restores the `saved` values.
+def restoring(saved: Values, there: Values) -> tuple[str | None, dict[str, str | None]]:
+    """Return (the default to write, {topic: value to write}) that restores the `saved` values; None removes a value.
 
-    Topics that were deleted are left out, and so are topics that have the saved value or a higher one.
+    Topics that were deleted are left out, and so are topics that have the saved value or a higher one. A topic that
+    followed the default follows it again, unless its value is above the present default.
     """
-    lower = {name for name, value in there.topics.items() if int(value) < int(saved.topics.get(name, "0"))}
-    return saved.default or None, {name: value for name, value in saved.topics.items() if name in lower}
+    topics: dict[str, str | None] = {}
+    for name, value in saved.topics.items():
+        own = int(there.topics.get(name) or 0)
+        if own and value and own < int(value):
+            topics[name] = value
+        elif own and not value and (not there.default or own <= int(there.default)):
+            topics[name] = None
+    return saved.default or None, topics
