@@ -269,6 +269,42 @@ def test_a_datacenter_that_has_taken_over_does_not_take_over_again() -> None:
     assert decision.advice.startswith("start k4. Otherwise")
 
 
+@pytest.mark.parametrize(
+    ("answering", "rejecting", "reason", "advice"),
+    [
+        (
+            "k1 k2 k3 k4",
+            [],
+            "dc2 has taken over, and a write with acks=all succeeded; 1, 2, 3 do not answer",
+            "when the",
+        ),
+        ("k3 k4", [], "1, 2, 3, k1, k2 do not answer", "when the other datacenter returns, run playbooks/failback.yml"),
+        (
+            "k3 k4",
+            ["pairs"],
+            "these topics reject writes: pairs",
+            "wait until the replicas in dc2 are in sync. Otherwi",
+        ),
+        (
+            "k3",
+            ["pairs"],
+            "these topics reject writes: pairs",
+            "start k4. Otherwise run playbooks/failover.yml -e surv",
+        ),
+    ],
+)
+def test_during_a_failover_there_is_something_to_do(
+    answering: str, rejecting: list[str], reason: str, advice: str
+) -> None:
+    """Writes succeed, and other playbooks are rejected until the failback."""
+    look = replace(seen({**SILENT, **SURVIVOR}, answering), taken_over="dc2", rejecting=rejecting)
+    decision = decide(look)
+    assert (decision.verdict, decision.advice.startswith(advice)) == ("degraded", True), decision
+    assert (reason in decision.reason, "failback.yml" in decision.advice) == (True, True), decision
+    whole = decide(replace(seen(ALL_UP), taken_over="dc2"))
+    assert (whole.verdict, "do not answer" in whole.reason) == ("degraded", False)
+
+
 def test_a_hidden_witness_does_not_hide_topics_that_reject_writes() -> None:
     look = replace(with_witness(SURVIVOR, "k3 k4", probe=""), rejecting=["orders"], helped=["orders"])
     decision = decide(look)

@@ -196,6 +196,8 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
     wrote = not seen.probe or seen.unwritten
     if wrote and not rejecting:
         done = f"no topic rejects writes ({seen.probe})" if seen.probe else "a write with acks=all succeeded"
+        if seen.taken_over:
+            return _during_failover(seen, done, down)
         if not down:
             return Decision(NO_DISASTER, f"ZooKeeper has a leader, and {done}", "nothing to do")
         return Decision(
@@ -216,6 +218,32 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
         f"wait 60 s, repair the network of the host that asks, or start {', '.join(down)}"
         if down
         else "wait 60 s, then read docs/runbooks/under-replicated.md",
+    )
+
+
+def _during_failover(seen: Seen, done: str, down: Sequence[str]) -> Decision:
+    """Return the verdict if writes succeed (`done`) while one datacenter serves; `down` do not answer.
+
+    Without a witness, some topics can reject writes all the same.
+    """
+    survivor = seen.taken_over
+    but = f", but these topics reject writes: {some(seen.rejecting)}" if seen.rejecting else ""
+    more = f"; {', '.join(down)} do not answer" if down else ""
+    back = "when the other datacenter returns, run playbooks/failback.yml"
+    return Decision(
+        DEGRADED,
+        f"{survivor} has taken over, and {done}{but}{more}",
+        f"{_more_replicas(seen, survivor)}. Then, {back}" if seen.rejecting else back,
+    )
+
+
+def _more_replicas(seen: Seen, survivor: str) -> str:
+    """Return how topics accept writes that reject them because too few replicas in `survivor` are in sync."""
+    down = [name for name, place in seen.brokers.items() if place == survivor and name not in seen.answering]
+    return (
+        (f"start {', '.join(down)}" if down else f"wait until the replicas in {survivor} are in sync")
+        + f". Otherwise run playbooks/failover.yml -e survivor={survivor} -e fenced=power (or network) "
+        "-e min_isr=1, which accepts the loss of a record if one more broker is lost"
     )
 
 
@@ -240,15 +268,8 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
             "and is only cut off from here",
         )
     if seen.taken_over == survivor or not helps:
-        down = [name for name, place in seen.brokers.items() if place == survivor and name not in seen.answering]
         why = f"{survivor} has already taken over" if seen.taken_over == survivor else "too few replicas are in sync"
-        return Decision(
-            HEALS,
-            f"{reason}. {why}",
-            (f"start {', '.join(down)}" if down else f"wait until the replicas in {survivor} are in sync")
-            + f". Otherwise run playbooks/failover.yml -e survivor={survivor} -e fenced=power (or network) "
-            "-e min_isr=1, which accepts the loss of a record if one more broker is lost",
-        )
+        return Decision(HEALS, f"{reason}. {why}", _more_replicas(seen, survivor))
     return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
 
 
