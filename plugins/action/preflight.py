@@ -14,7 +14,11 @@ from ansible.utils.display import Display
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import problems as drawing_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import write
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw as drawing_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import FAILOVER_ACTIVE, HOST_LOCK, lock_problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
+    FAILOVER_ACTIVE,
+    HOST_LOCK,
+    lock_problem,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model

@@ -11,26 +11,35 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import LEADS
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES, order
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
-    HOST_LOCK,
-    active,
     datacenters,
     disaster_lines,
     enough_servers,
     hosts_of,
     lost_datacenters,
-    other_failovers,
     plan,
-    recorded,
-    resumes,
     small_ensemble,
     statement_errors,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_checks import (
     ensemble_errors,
     fenced,
+    not_alone,
     refusal,
     too_few,
     unseparated,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
+    ENDED,
+    HOST_LOCK,
+    advanced,
+    begun,
+    conflict,
+    copies_of,
+    known,
+    recorded,
+    resumes,
+    scope,
+    state_of,
 )
 
 
@@ -47,22 +56,37 @@ def failover_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, A
     return ",".join(host for name in stay for host in found[name]) or "all:!all"
 
 
-def failover_record(
-    text: str, hosts: Sequence[str], hostvars: Mapping[str, Any], ended: bool = False
-) -> dict[str, Any]:
-    """Return the record of the failover, merged from those of the control node (`text`) and of probed hosts.
-
-    Return {} without one, and, unless `ended`, for a failover whose failback has ended. Raises AnsibleFilterError if a
-    record cannot be read.
-    """
+def _readable(call: Callable[[], Any]) -> Any:
+    """Return what `call` returns. Raises AnsibleFilterError if it raises ValueError, for a record."""
     try:
-        lock = recorded(text, hosts, hostvars)
-        return lock if ended else active(lock, hosts, hostvars)
+        return call()
     except ValueError as error:
         raise AnsibleFilterError(
             f"the record of a failover cannot be read: {error}; compare the file that the variable failover_lock names "
             f"with {HOST_LOCK} of the hosts, and restore it. Nothing was changed."
         ) from error
+
+
+def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover, merged from those of the control node (`text`) and of probed hosts.
+
+    Return {} without one. Raises AnsibleFilterError if a record cannot be read.
+    """
+    found: dict[str, Any] = _readable(lambda: recorded(text, hosts, hostvars))
+    return found
+
+
+def failover_known(
+    text: str, hosts: Sequence[str], hostvars: Mapping[str, Any], survivor: str, path: str
+) -> dict[str, Any]:
+    """Return what all records mean for a failover (failover_record.known). Raises AnsibleFilterError."""
+    found: dict[str, Any] = _readable(lambda: known(text, hosts, hostvars, survivor, path))
+    return found
+
+
+def failback_conflict(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any], path: str) -> str:
+    """Return why records of other failovers forbid a failback, '' without any. Raises AnsibleFilterError."""
+    return str(_readable(lambda: conflict(text, hosts, hostvars, path)))
 
 
 def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +97,7 @@ def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) ->
     for host in groups.get("kafka", ()) if hostvars else ():
         path = Path(str(hostvars[host].get("failover_lock") or ""))
         done = any(hostvars[one].get("failback_done") for one in {*groups["kafka"], *groups.get("zookeeper", ())})
-        return failover_record(path.read_text("utf-8"), (), {}, True) if path.is_file() and not done else {}
+        return failover_record(path.read_text("utf-8"), (), {}) if path.is_file() and not done else {}
     return {}
 
 
@@ -81,6 +105,16 @@ def returning_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
     """Return the ZooKeeper servers and brokers of the lost datacenters as a pattern for `hosts`."""
     lost = lock_of(groups, hostvars).get("lost", ())
     return ",".join(host for name in lost for host in hosts_of(groups, hostvars, str(name))) or "all:!all"
+
+
+def once_separated_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> str:
+    """Return the hosts that return and that have the record of a failover of theirs, as a pattern for `hosts`.
+
+    The failover has ended, and the failback did not reach these hosts, so they can still be fenced.
+    """
+    names = [host for host in returning_hosts(groups, hostvars).split(",") if host in hostvars]
+    found = copies_of(names, hostvars)
+    return ",".join(host for host in names if host in found and state_of(found[host]) != ENDED) or "all:!all"
 
 
 def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], modes: str = "") -> str:
@@ -129,19 +163,25 @@ class FilterModule:
         """Return {name of a filter: its function}."""
         return {
             "disaster_lines": disaster_lines,
+            "failback_conflict": failback_conflict,
             "failback_fenced": fenced,
+            "failback_not_alone": not_alone,
+            "failback_scope": scope,
             "failback_too_few": too_few,
+            "failover_advanced": advanced,
+            "failover_begun": begun,
             "failover_ensemble_errors": ensemble_errors,
             "failover_enough_servers": enough_servers,
             "failover_errors": statement_errors,
             "failover_hosts": failover_hosts,
+            "failover_known": failover_known,
             "failover_plan": plan,
             "failover_record": failover_record,
             "failover_refusal": refusal,
             "failover_resumes": resumes,
             "failover_unseparated": unseparated,
             "listeners_without": listeners_without,
-            "other_failovers": other_failovers,
+            "once_separated_hosts": once_separated_hosts,
             "returning_hosts": returning_hosts,
             "serving_servers": serving_servers,
             "small_ensemble": small_ensemble,

@@ -1,43 +1,18 @@
-"""Plans a failover to one datacenter of a stretched cluster, and reads its record, the lock file.
-
-The lock exists from the beginning of a failover until the end of the failback: on the control node (the variable
-failover_lock) and on each ZooKeeper server and broker that survived (HOST_LOCK). Its keys:
-
-- `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time;
-- `name`: the time as a part of file names; it distinguishes failovers, and sorts by time;
-- `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
-- `ensemble`: true once the ensemble is being changed; `min_isr`: the saved values of min.insync.replicas;
-- `ended`: true once the failback has restored everything; `hosts` are then those that are still separated.
-"""
+"""Plans a failover to one datacenter of a stretched cluster: its statement, its hosts, its ensemble. No I/O."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import LEADS
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Voter, quorum
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-HOST_LOCK = "/etc/millrace/failover.json"
 MOVED_ASIDE = ("before-failover-", "before-failback-")
 """How the names of folders begin in which failover.yml and failback.yml keep older data of a ZooKeeper server."""
-VARIABLE = "failover_lock"
 LAYOUTS = ("stretch2", "stretch2_5")
 FENCES = ("power", "network")
-
-FAILOVER_ACTIVE = ProblemKind(
-    "FAILOVER_ACTIVE",
-    "{survivor} took over from {lost} on {started}: this run could start {lost} beside it, or undo the failover",
-    "run playbooks/failback.yml when {lost} has returned (docs/disaster.md)",
-)
-FAILOVER_UNREADABLE = ProblemKind(
-    "FAILOVER_UNREADABLE",
-    "the record of a failover cannot be read, so it is unknown which datacenter took over",
-    "compare the file with {other}, and restore it. Delete it only if no failover is under way",
-)
 
 ENSEMBLE_LINE = re.compile(r"\s*(server|group|weight)\.(\d+)\s*[=: ]\s*(\S*)")
 
@@ -61,11 +36,10 @@ def statement_errors(
     survivor: Any,
     fenced: Any,
     confirm: Any,
-    lock: Mapping[str, Any],
 ) -> list[str]:
     """Return what is wrong with the operator's statement, one text for each mistake; [] if a failover may be planned.
 
-    `survivor`, `fenced` and `confirm` are the values of -e; `lock` is the content of the lock file, {} without one.
+    `survivor`, `fenced` and `confirm` are the values of -e.
     """
     found, errors = datacenters(groups, hostvars), []
     brokers = {str(hostvars[host].get("datacenter", "")) for host in groups.get("kafka", ())}
@@ -86,11 +60,6 @@ def statement_errors(
         errors.append(
             f"fenced = {fenced!r}: say how you know that the other datacenter cannot serve: -e fenced=power (its hosts "
             "have no power) or -e fenced=network (it is cut off from all clients). That it does not answer is no proof"
-        )
-    if lock and lock.get("survivor") != str(survivor):
-        errors.append(
-            f"survivor = {survivor!r}: {lock.get('survivor')} already took over on {lock.get('started')}. A failover "
-            "to the other datacenter would lose what was written since; run playbooks/failback.yml"
         )
     return errors
 
@@ -207,19 +176,6 @@ def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], d
     return datacenters(groups, hostvars).get(datacenter, []) if hostvars else []
 
 
-def other_failovers(hosts: Iterable[str], hostvars: Mapping[str, Any], survivor: str) -> list[str]:
-    """Return the hosts whose lock, as host_probe read it, names another survivor or cannot be read."""
-    found = []
-    for host in hosts:
-        try:
-            lock = _lock_of_host(host, hostvars)
-        except ValueError:
-            lock = {"survivor": ""}
-        if lock and lock["survivor"] != survivor:
-            found.append(host)
-    return found
-
-
 def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Mapping[str, Any]) -> list[str]:
     """Return one line for each datacenter on what answers there, and one on the write; `seen` is of kafka_disaster.
 
@@ -274,58 +230,6 @@ def _broker(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lock_of_host(host: str, hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lock that host_probe read on a host; {} if it has none or was not probed. Raises ValueError."""
-    probed = (hostvars[host].get("preflight_probe") or {}).get("probe") or {}
-    return read_lock(str(probed.get("failover") or ""))
-
-
-def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of the failover, merged from the copies of the control node, `text`, and of the probed hosts.
-
-    Return {} if there is none. Each run of failover.yml adds to the record, and a host or control node that does not
-    take part in it keeps an older copy. So the saved values are those of the copy with most of them. Copies of an
-    earlier failover do not count (names sort by time), nor those of one to another datacenter than the control node's.
-    """
-    own = read_lock(text)
-    found = [lock for lock in (own, *(_lock_of_host(host, hostvars) for host in hosts)) if lock]
-    found = [lock for lock in found if not own or lock["survivor"] == own["survivor"]]
-    newest = max((str(lock.get("name", "")) for lock in found), default="")
-    same = [lock for lock in found if str(lock.get("name", "")) == newest]
-    merged = {key: value for lock in same for key, value in lock.items()}
-    if saved := [lock["min_isr"] for lock in same if "min_isr" in lock]:
-        merged["min_isr"] = max(saved, key=lambda values: len(values["topics"]))
-    parts = [lock for lock in same if lock.get("ended")] or same
-    separated = sorted({host for lock in parts for host in lock.get("hosts", ())})
-    if any("hosts" in lock for lock in parts):
-        merged["hosts"] = separated
-        merged["unfenced"] = sorted({host for lock in same for host in lock.get("unfenced", ())} - {*separated})
-    return merged
-
-
-def active(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record `lock`, as `recorded` returns it; {} if the failback of this failover has ended.
-
-    The failback removes the record of a host last. So if a host of `hosts` was separated and has no record any more,
-    the copies elsewhere, as on a second control node, are left over, with values that are not the present ones. If the
-    ensemble was changed, its files show whether the failover is under way, and the record counts.
-    """
-    separated = {*lock.get("hosts", ())} if "min_isr" in lock and "ensemble" not in lock else set[str]()
-    gone = [host for host in hosts if host in separated and _lock_of_host(host, hostvars).get("name") != lock["name"]]
-    return {} if lock.get("ended") or gone else dict(lock)
-
-
-def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> bool:
-    """Tell whether a run continues a failover with a witness that has begun to change the brokers.
-
-    `lock` is its record, `hosts` are those of the run. Each that was separated needs its fence, of which the variable
-    failover_fence tells (a result of the module stat): failback.yml first removes the fences.
-    """
-    separated = lock.get("hosts", ())
-    fences = [hostvars[host]["failover_fence"]["stat"]["exists"] for host in hosts if host in separated]
-    return "min_isr" in lock and all(fences)
-
-
 def small_ensemble(text: str, ids: Sequence[Any]) -> str:
     """Return a zoo.cfg in which only the servers with these ids form the ensemble, each with one vote.
 
@@ -338,42 +242,3 @@ def small_ensemble(text: str, ids: Sequence[Any]) -> str:
         return match is None or (match.group(1) == "server" and match.group(2) in kept)
 
     return "".join(line for line in text.splitlines(keepends=True) if stays(line))
-
-
-def read_lock(text: str) -> dict[str, Any]:
-    """Return the content of a lock file; {} for an empty text.
-
-    Raises ValueError if the text is not the lock of a failover.
-    """
-    if not text.strip():
-        return {}
-    lock: dict[str, Any] = json.loads(text)
-    lost = lock.get("lost") if isinstance(lock, dict) else None
-    if not isinstance(lost, list) or not lost or not all(isinstance(name, str) for name in lost):
-        raise ValueError("it names no lost datacenter")
-    if not isinstance(lock.get("survivor"), str):
-        raise ValueError("it names no survivor")
-    return lock
-
-
-def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], present: Iterable[str]) -> list[Problem]:
-    """Return the problem of a run that changes hosts during a failover; [] without a lock.
-
-    `text` is the content of the lock file at the path `where`, `other` the path of its copies, `hosts` the hosts that
-    have it ([] for the control node), `present` the datacenters of the inventory. A lock whose lost datacenters are no
-    longer in the inventory stops no run: what survived is the whole site then. Neither does the lock of a failover
-    whose failback has `ended`: the control node keeps it for hosts that are still separated.
-    """
-    try:
-        lock = read_lock(text)
-    except ValueError:
-        return [FAILOVER_UNREADABLE.problem(tuple(hosts), VARIABLE, where, other=other)]
-    lost = [str(name) for name in lock.get("lost", ())]
-    if not lock or lock.get("ended") or not set(lost) & set(present):
-        return []
-    started = str(lock.get("started", ""))
-    return [
-        FAILOVER_ACTIVE.problem(
-            tuple(hosts), VARIABLE, where, survivor=lock["survivor"], lost=", ".join(lost), started=started
-        )
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import failover, run_lock
+from ansible_collections.millrace.kafka.plugins.plugin_utils import failover_record, run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing import file
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
@@ -48,13 +48,13 @@ def drawn(folder: Path) -> str:
 
 def failed_over(text: str) -> str:
     """The control node has the record of a failover."""
-    (problem,) = failover.lock_problem(text, PLACE, failover.HOST_LOCK, (), ["dc1", "dc2"])
+    (problem,) = failover_record.lock_problem(text, PLACE, failover_record.HOST_LOCK, (), ["dc1", "dc2"])
     assert not problem.warning
     return line(problem, {})
 
 
 PLACE = "/srv/millrace-pki/stretch2/failover.json"
-RECORD = {"survivor": "dc2", "lost": ["dc1"], "started": "2026-03-01 09:30:00 UTC"}
+RECORD = {"survivor": "dc2", "lost": ["dc1"], "started": "2026-03-01 09:30:00 UTC", "name": "20260301T093000Z"}
 RUNS: dict[str, Callable[[Path], str]] = {
     "RUN_LOCKED": locked,
     "LOCK_FOLDER": lambda folder: said(folder / "absent"),

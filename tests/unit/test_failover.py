@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.failover_site import GROUPS, LOCK, SAVED, WITH_QUORUM, WITNESS, looked, site, with_witness
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
     failover_hosts,
-    failover_record,
     listeners_without,
+    once_separated_hosts,
     returning_hosts,
     surviving_hosts,
 )
@@ -23,26 +24,19 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     disaster_lines,
     enough_servers,
-    lock_problem,
     plan,
-    recorded,
-    resumes,
     small_ensemble,
     statement_errors,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_checks import (
     ensemble_errors,
     fenced,
+    not_alone,
     refusal,
     too_few,
     unseparated,
 )
 
-GROUPS = {
-    "zookeeper": ["dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"],
-    "kafka": ["dc1-kafka1", "dc1-kafka2", "dc2-kafka1", "dc2-kafka2"],
-}
-LOCK = {"survivor": "dc2", "lost": ["dc1"], "started": "2026-11-28 12:00:00 UTC", "name": "20261128T120000Z"}
 ZOO_CFG = """# Written by the role zookeeper.
 clientPort=2181
 group.1=1:2
@@ -55,42 +49,6 @@ serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
 weight.1=1
 weight.4=0
 """
-
-
-def site(lock: str = "", layout: str = "stretch2", groups: dict[str, list[str]] = GROUPS) -> dict[str, Any]:
-    hostvars: dict[str, Any] = {}
-    for number, host in enumerate(groups["zookeeper"], 1):
-        hostvars[host] = {
-            "zookeeper_id": number,
-            "client_address": f"198.18.51.1{number}",
-            "host_addresses": [f"198.18.51.1{number}", f"198.18.52.1{number}"],
-            "zookeeper_observers": [3],
-            "zookeeper_secure_client_port": 2281,
-        }
-    for number, host in enumerate(groups["kafka"], 1):
-        hostvars[host] = {
-            "kafka_broker_id": number,
-            "client_address": f"198.18.51.2{number}",
-            "host_addresses": [f"198.18.51.2{number}"],
-            "kafka_inter_broker_listener": "REPLICATION",
-            "kafka_listeners": [{"name": "REPLICATION", "address": f"198.18.52.2{number}", "port": 9093}],
-            "kafka_replication_factor": 4,
-        }
-    return {
-        host: {**variables, "datacenter": host[:3], "layout": layout, "failover_lock": lock}
-        for host, variables in hostvars.items()
-    }
-
-
-WITNESS = {**GROUPS, "zookeeper": [*GROUPS["zookeeper"], "dc3-zk1"]}
-
-
-def with_witness() -> dict[str, Any]:
-    """Return the variables of a site with a witness."""
-    hostvars = site(layout="stretch2_5", groups=WITNESS)
-    for host in WITNESS["zookeeper"]:
-        hostvars[host]["zookeeper_observers"] = []
-    return hostvars
 
 
 def test_a_witness_keeps_the_ensemble() -> None:
@@ -179,9 +137,9 @@ def test_observers_are_in_no_group() -> None:
 
 
 def test_a_witness_takes_over_from_nobody() -> None:
-    errors = statement_errors(WITNESS, with_witness(), "dc3", "power", "dc3", {})
+    errors = statement_errors(WITNESS, with_witness(), "dc3", "power", "dc3")
     assert errors == ["survivor = 'dc3': a witness has no brokers and no records; set one of dc1, dc2"]
-    assert statement_errors(WITNESS, with_witness(), "dc2", "power", "dc2", {}) == []
+    assert statement_errors(WITNESS, with_witness(), "dc2", "power", "dc2") == []
 
 
 def test_the_plan_of_a_failover_to_dc2() -> None:
@@ -224,29 +182,27 @@ def test_an_admin_host_that_is_fenced_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "lock", "words"),
+    ("said", "words"),
     [
-        (("dc2", "power", "dc2"), {}, []),
-        (("dc2", "network", "dc2"), LOCK, []),
-        (("", "power", ""), {}, ["not a datacenter with brokers; set one of dc1, dc2"]),
-        (("dc3", "power", "dc3"), {}, ["not a datacenter with brokers"]),
-        (("dc2", "power", "dc1"), {}, ["type dc2"]),
-        (("dc2", "power", ""), {}, ["type dc2"]),
-        (("dc2", "", "dc2"), {}, ["fenced=power"]),
-        (("dc2", "ping", ""), {}, ["type dc2", "fenced=power"]),
-        (("dc1", "power", "dc1"), LOCK, ["dc2 already took over on 2026-11-28"]),
+        (("dc2", "power", "dc2"), []),
+        (("dc2", "network", "dc2"), []),
+        (("", "power", ""), ["not a datacenter with brokers; set one of dc1, dc2"]),
+        (("dc3", "power", "dc3"), ["not a datacenter with brokers"]),
+        (("dc2", "power", "dc1"), ["type dc2"]),
+        (("dc2", "power", ""), ["type dc2"]),
+        (("dc2", "", "dc2"), ["fenced=power"]),
+        (("dc2", "ping", ""), ["type dc2", "fenced=power"]),
     ],
 )
-def test_statement(said: tuple[str, str, str], lock: dict[str, Any], words: list[str]) -> None:
-    survivor, fenced, confirm = said
-    errors = statement_errors(GROUPS, site(), survivor, fenced, confirm, lock)
+def test_statement(said: tuple[str, str, str], words: list[str]) -> None:
+    errors = statement_errors(GROUPS, site(), *said)
     assert len(errors) == len(words)
     assert all(word in error for word, error in zip(words, errors, strict=True))
 
 
 @pytest.mark.parametrize("layout", ["single", "stretch3"])
 def test_a_layout_that_needs_no_failover_is_refused(layout: str) -> None:
-    assert f"layout = {layout}" in statement_errors(GROUPS, site(layout=layout), "dc2", "power", "dc2", {})[0]
+    assert f"layout = {layout}" in statement_errors(GROUPS, site(layout=layout), "dc2", "power", "dc2")[0]
 
 
 def test_the_small_ensemble_keeps_only_its_own_servers() -> None:
@@ -261,18 +217,6 @@ def test_the_small_ensemble_keeps_only_its_own_servers() -> None:
 
 def test_a_second_run_writes_the_same_ensemble() -> None:
     assert small_ensemble(small_ensemble(ZOO_CFG, [3, 4]), [3, 4]) == small_ensemble(ZOO_CFG, [3, 4])
-
-
-def test_a_record_stops_runs_while_the_lost_datacenter_is_declared() -> None:
-    text = json.dumps(LOCK)
-    assert [one.code for one in lock_problem(text, "/x", "/y", (), ["dc1", "dc2"])] == ["FAILOVER_ACTIVE"]
-    assert lock_problem(text, "/x", "/y", (), ["dc2"]) == []
-    assert lock_problem("", "/x", "/y", (), ["dc1", "dc2"]) == []
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"survivor": "dc2"}', '{"survivor": 2, "lost": ["dc1"]}', "null"])
-def test_a_record_that_cannot_be_read_stops_runs(text: str) -> None:
-    assert [one.code for one in lock_problem(text, "/x", "/y", (), ["dc2"])] == ["FAILOVER_UNREADABLE"]
 
 
 def test_the_leader_of_the_survivor_is_restarted_last(tmp_path: Path) -> None:
@@ -359,125 +303,6 @@ def test_a_lower_default_is_not_raised() -> None:
     assert lowered(Values("3", {}), 2) == Values("2", {})
 
 
-def test_another_control_node_continues_with_the_record_of_a_host() -> None:
-    probed: dict[str, Any] = {"dc2-zk1": {}, "dc2-zk2": {"preflight_probe": {"probe": {"failover": json.dumps(LOCK)}}}}
-    assert recorded("", probed, probed) == LOCK
-    assert recorded("", ["dc2-zk1"], probed) == {}
-    later = {**LOCK, "min_isr": {"default": "", "topics": {}}}
-    probed["dc2-zk3"] = {"preflight_probe": {"probe": {"failover": json.dumps(later)}}}
-    assert recorded("", probed, probed) == later
-    assert recorded(json.dumps({**LOCK, "name": "own"}), probed, probed)["name"] == "own"
-
-
-def copies(**of_hosts: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of hosts that were probed, with these copies of the record ({}: none), and fences."""
-    return {
-        name.replace("_", "-"): {
-            "preflight_probe": {"probe": {"failover": json.dumps(lock) if lock else ""}},
-            "failover_fence": {"stat": {"exists": bool(lock)}},
-        }
-        for name, lock in of_hosts.items()
-    }
-
-
-SAVED = {**LOCK, "hosts": ["dc2-zk1", "dc2-zk2"], "min_isr": {"default": "", "topics": {"orders": "3"}}}
-
-
-def test_an_older_copy_on_the_control_node_does_not_hide_the_saved_values_of_hosts() -> None:
-    """It was killed after the fence; a second control node completed the failover."""
-    own, hostvars = {**LOCK, "hosts": ["dc2-zk1", "dc2-zk2", "dc2-zk3"]}, copies(dc2_zk1=SAVED, dc2_zk2=SAVED)
-    merged = recorded(json.dumps(own), hostvars, hostvars)
-    assert merged["min_isr"] == {"default": "", "topics": {"orders": "3"}}
-    assert merged["hosts"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
-
-
-def test_an_older_copy_on_a_host_does_not_hide_the_saved_values_of_the_others() -> None:
-    """The host was down when the values were recorded, and the control node has the copy of this host."""
-    hostvars = copies(dc2_kafka1=LOCK, dc2_zk1={**LOCK, "ensemble": True}, dc2_zk2=SAVED)
-    merged = recorded(json.dumps(LOCK), hostvars, hostvars)
-    assert (merged["min_isr"]["topics"], merged["ensemble"]) == ({"orders": "3"}, True)
-
-
-def test_the_copy_with_most_saved_values_counts() -> None:
-    """A later run with -e min_isr=1 replaces more of them."""
-    more = {**SAVED, "min_isr": {"default": "", "topics": {"orders": "3", "audit": "2"}}}
-    hostvars = copies(dc2_zk1=SAVED, dc2_zk2=more, dc2_zk3=SAVED)
-    assert recorded(json.dumps(SAVED), hostvars, hostvars)["min_isr"]["topics"] == {"orders": "3", "audit": "2"}
-
-
-def test_records_of_other_failovers_are_not_mixed() -> None:
-    earlier, hostvars = {**SAVED, "name": "20251128T120000Z"}, copies(dc2_zk1=LOCK, dc2_zk2={**SAVED, "name": "2025"})
-    assert "min_isr" not in recorded(json.dumps(earlier), hostvars, hostvars)
-    other = copies(dc1_zk1={**SAVED, "survivor": "dc1", "name": "2027"})
-    assert recorded(json.dumps(LOCK), other, other) == LOCK
-
-
-def test_a_host_that_gets_its_fence_later_is_no_longer_unfenced() -> None:
-    first = {**LOCK, "hosts": ["dc2-zk1"], "unfenced": ["dc3-zk1"]}
-    hostvars = copies(dc2_zk1={**first, "hosts": ["dc2-zk1", "dc3-zk1"], "unfenced": []})
-    merged = recorded(json.dumps(first), hostvars, hostvars)
-    assert (merged["hosts"], merged["unfenced"]) == (["dc2-zk1", "dc3-zk1"], [])
-
-
-def test_a_record_whose_failback_has_ended_stops_no_run_and_no_new_failover() -> None:
-    """The control node keeps it for a host that is still separated."""
-    ended, hostvars = json.dumps({**SAVED, "ended": True, "hosts": ["dc2-zk2"]}), copies(dc2_zk2=SAVED)
-    assert lock_problem(ended, "/x", "/y", (), ["dc1", "dc2"]) == []
-    assert failover_record(ended, ["dc2-zk2"], hostvars) == {}
-    kept = failover_record(ended, ["dc2-zk2"], hostvars, True)
-    assert (kept["ended"], kept["hosts"], kept["min_isr"]) == (True, ["dc2-zk2"], SAVED["min_isr"])
-
-
-@pytest.mark.parametrize(
-    ("hosts", "active"),
-    [
-        pytest.param(copies(dc2_zk1=SAVED, dc2_zk2=SAVED), True, id="all that were separated have it"),
-        pytest.param(copies(dc2_zk1=SAVED, dc2_zk2=SAVED, dc2_zk3={}), True, id="a host was down, and has returned"),
-        pytest.param(copies(dc2_zk1={}, dc2_zk2={}, dc2_zk3={}), False, id="a second control node ended it"),
-        pytest.param(copies(dc2_zk1={}, dc2_zk2=SAVED), False, id="a host was left out of the failback"),
-    ],
-)
-def test_a_record_that_a_failback_has_removed_from_a_host_does_not_count(hosts: dict[str, Any], active: bool) -> None:
-    """Its saved values are not the present ones."""
-    assert failover_record(json.dumps(SAVED), [*hosts], hosts) == (SAVED | {"unfenced": []} if active else {})
-
-
-def test_without_a_witness_the_files_of_the_ensemble_decide() -> None:
-    hostvars = copies(dc2_zk1={}, dc2_zk2=SAVED)
-    assert failover_record(json.dumps({**SAVED, "ensemble": True}), [*hostvars], hostvars)["survivor"] == "dc2"
-
-
-def test_a_run_resumes_only_where_the_fences_are() -> None:
-    """The failback removes them first; then the run needs a verdict, as dc1 may serve."""
-    hostvars = copies(dc2_zk1=SAVED, dc2_zk2=SAVED, dc2_zk3={})
-    assert resumes(SAVED, hostvars, hostvars)
-    assert not resumes(LOCK, hostvars, hostvars)
-    assert not resumes({}, hostvars, hostvars)
-    hostvars["dc2-zk2"]["failover_fence"]["stat"]["exists"] = False
-    assert not resumes(SAVED, hostvars, hostvars)
-
-
-WITH_QUORUM = {
-    **dict.fromkeys(["dc1-zk1", "dc1-zk2", "dc1-zk3"], "down"),
-    "dc2-zk1": "leader",
-    **dict.fromkeys(["dc2-zk2", "dc2-zk3", "dc3-zk1"], "follower"),
-}
-
-
-def looked(**changes: Any) -> dict[str, Any]:
-    """Return a result of kafka_disaster after the loss of dc1, with changes."""
-    return {
-        "verdict": "failover possible",
-        "reason": "REASON",
-        "advice": "ADVICE",
-        "survivors": ["dc2"],
-        "modes": WITH_QUORUM,
-        "answering": ["dc2-kafka1", "dc2-kafka2"],
-        "registered": ["dc2-kafka1", "dc2-kafka2"],
-        **changes,
-    }
-
-
 SERVES_ALREADY: dict[str, Any] = {"verdict": "degraded", "survivors": []}
 
 
@@ -520,8 +345,9 @@ def test_why_a_failover_with_a_witness_may_not_begin_or_continue(
 
 def test_without_a_witness_a_run_that_changed_the_ensemble_continues() -> None:
     planned, seen = plan(GROUPS, site(), "dc2"), looked(**SERVES_ALREADY, registered=None)
-    assert refusal(planned, seen, {**LOCK, "ensemble": True}, True) == ""
-    assert "has changed the ensemble: playbooks/failback" in refusal(planned, seen, {**LOCK, "ensemble": True}, False)
+    assert refusal(planned, seen, {**LOCK, "state": "ensemble"}, True) == ""
+    why = refusal(planned, seen, {**LOCK, "state": "ensemble"}, False)
+    assert "has begun to change the ensemble: playbooks/failback" in why
 
 
 REACHED = ["dc2-kafka1", "dc2-kafka2", "dc2-zk1", "dc2-zk2", "dc2-zk3"]
@@ -628,6 +454,54 @@ def test_brokers_that_return_during_a_failover_are_named() -> None:
     assert not any("registered" in line for line in disaster_lines(planned, seen, {}))
     assert "but dc1-kafka1 registered" in disaster_lines(planned, seen, LOCK)[-2]
     assert not any("registered" in line for line in disaster_lines(planned, looked(probe=""), LOCK))
+
+
+RETURNED = {
+    **dict.fromkeys(["dc1-zk1", "dc1-zk2", "dc1-zk3"], "follower"),
+    "dc2-zk1": "leader",
+    **dict.fromkeys(["dc2-zk2", "dc2-zk3"], "follower"),
+}
+HIDDEN = {**RETURNED, **dict.fromkeys(["dc1-zk1", "dc1-zk2", "dc1-zk3"], "down")}
+ALL_BROKERS, OF_DC2 = ["dc1-kafka1", "dc1-kafka2", "dc2-kafka1", "dc2-kafka2"], ["dc2-kafka1", "dc2-kafka2"]
+
+
+@pytest.mark.parametrize(
+    ("modes", "registered", "state", "words"),
+    [
+        pytest.param(HIDDEN, OF_DC2, "lowered", "", id="it serves alone"),
+        pytest.param(HIDDEN, None, "lowered", "", id="no broker answers"),
+        pytest.param(RETURNED, ALL_BROKERS, "lowered", "", id="both serve already"),
+        pytest.param(HIDDEN, ALL_BROKERS, "lowered", "dc1-kafka1, dc1-kafka2 is registered", id="dc1 is only hidden"),
+        pytest.param(HIDDEN, ALL_BROKERS, "ended", "", id="the failback has ended: it stops nothing"),
+        pytest.param({**HIDDEN, "dc2-zk1": "down"}, OF_DC2, "lowered", "No ZooKeeper server leads", id="no leader"),
+        pytest.param({**HIDDEN, "dc1-zk1": "leader"}, OF_DC2, "lowered", "dc1-zk1, dc2-zk1 leads", id="two leaders"),
+        pytest.param(
+            {**dict.fromkeys(HIDDEN, "down"), "dc1-zk1": "leader"}, [], "lowered", "dc1-zk1 leads", id="dc1 leads"
+        ),
+    ],
+)
+def test_a_failback_stops_hosts_only_if_the_survivor_serves_alone(
+    modes: dict[str, str], registered: list[str] | None, state: str, words: str
+) -> None:
+    planned, seen = plan(GROUPS, site(), "dc2", ["dc1"]), looked(modes=modes, registered=registered)
+    why = not_alone(planned, {**SAVED, "state": state}, seen)
+    assert (why.startswith(words), bool(why)) == (True, bool(words)), why
+
+
+def test_with_a_witness_each_host_that_returns_is_judged_for_itself() -> None:
+    planned = plan(WITNESS, with_witness(), "dc2", ["dc1"])
+    assert not_alone(planned, SAVED, looked(registered=ALL_BROKERS)) == ""
+
+
+def test_hosts_that_return_and_were_separated_by_an_earlier_failover(tmp_path: Path) -> None:
+    """dc2-kafka2 was left out of the failback of dc2, dc2-zk1 was not. Now dc2 returns after a failover to dc1."""
+    lock = tmp_path / "failover.json"
+    lock.write_text(json.dumps({**LOCK, "survivor": "dc1", "lost": ["dc2"], "name": "20271128T120000Z"}))
+    hostvars = site(str(lock))
+    assert once_separated_hosts(GROUPS, hostvars) == "all:!all"
+    for host, copy in (("dc2-kafka2", SAVED), ("dc2-zk1", {**SAVED, "state": "ended"}), ("dc1-zk1", SAVED)):
+        hostvars[host]["preflight_probe"] = {"probe": {"failover": json.dumps(copy)}}
+    assert once_separated_hosts(GROUPS, hostvars) == "dc2-kafka2"
 
 
 def test_a_default_from_before_is_restored() -> None:

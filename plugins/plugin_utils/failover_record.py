@@ -1,0 +1,322 @@
+"""Reads, merges and judges the copies of the record of a failover.
+
+Copies are on the control node (the variable failover_lock) and on each ZooKeeper server and broker that survived
+(HOST_LOCK). Each run writes the copies that it reaches. Others stay older, or stay after the failback. The keys:
+
+- `name`: the time as a part of file names; each failover has another one, and later ones are greater;
+- `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time;
+- `state`: one of STATES, how far the failover and its failback are;
+- `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
+- `min_isr`: the values of min.insync.replicas from before the failover, since the state `lowered`;
+- `earlier`: names of the failovers that had ended when this one began.
+
+A failback replaces the copy of each host by one in the state `ended`. So a copy that it did not reach proves nothing
+once any copy of the same failover has ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import of_dict
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+HOST_LOCK = "/etc/millrace/failover.json"
+VARIABLE = "failover_lock"
+NAME = "%Y%m%dT%H%M%SZ"
+STATES = SEPARATED, ENSEMBLE, LOWERED, RETURNING, ENDED = ("separated", "ensemble", "lowered", "returning", "ended")
+"""In the order in which a failover has them; of two copies, the later state counts.
+
+Hosts are being separated; the ensemble is being changed (not with a witness); min.insync.replicas is being lowered; the
+failback restarts servers of the survivor; everything is restored, and only fences of hosts may be left.
+"""
+OLD_KEYS = ("ensemble", "ended")
+"""Keys of a record without `state`: true once the ensemble was being changed, and after the failback."""
+
+FAILOVER_ACTIVE = ProblemKind(
+    "FAILOVER_ACTIVE",
+    "{survivor} took over from {lost} on {started}: this run could start {lost} beside it, or undo the failover",
+    "run playbooks/failback.yml when {lost} has returned (docs/disaster.md)",
+)
+FAILOVER_UNREADABLE = ProblemKind(
+    "FAILOVER_UNREADABLE",
+    "the record of a failover cannot be read, so it is unknown which datacenter took over",
+    "compare the file with {other}, and restore it. Delete it only if no failover is under way",
+)
+
+
+def read_lock(text: str) -> dict[str, Any]:
+    """Return the record in a text; {} for an empty text. Raises ValueError if it is not the record of a failover."""
+    if not text.strip():
+        return {}
+    lock: dict[str, Any] = json.loads(text)
+    if not isinstance(lock, dict) or not lock.get("lost") or not _texts(lock["lost"]):
+        raise ValueError("it names no lost datacenter")
+    if not isinstance(lock.get("survivor"), str):
+        raise ValueError("it names no survivor")
+    name = lock.get("name")
+    if not isinstance(name, str) or not name or "/" in name:
+        raise ValueError("it has no name")
+    if wrong := [key for key in ("hosts", "unfenced", "earlier") if not _texts(lock.get(key, []))]:
+        raise ValueError(f"{', '.join(wrong)}: not a list of texts")
+    if lock.get("state", ENDED) not in STATES:
+        raise ValueError(f"state: none of {', '.join(STATES)}")
+    if "min_isr" in lock and not isinstance(lock["min_isr"], dict):
+        raise ValueError("min_isr: not a dict")
+    if "min_isr" in lock:
+        of_dict(lock["min_isr"])
+    if state_of(lock) == LOWERED and "min_isr" not in lock:
+        raise ValueError("min_isr is missing")
+    return lock
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def state_of(lock: Mapping[str, Any]) -> str:
+    """Return the state of a copy of the record; of one without `state`, the state that its keys show."""
+    if lock.get("ended"):
+        return ENDED
+    return str(lock.get("state") or (LOWERED if "min_isr" in lock else ENSEMBLE if "ensemble" in lock else SEPARATED))
+
+
+def advanced(lock: Mapping[str, Any], state: str) -> dict[str, Any]:
+    """Return the record in this state, or in its own state if that is a later one."""
+    kept = {key: value for key, value in lock.items() if key not in OLD_KEYS}
+    return {**kept, "state": max(state_of(lock), state, key=STATES.index)}
+
+
+def copies_of(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return {host: its copy of a record} as host_probe read it, without hosts that have none. Raises ValueError."""
+    probes = {host: (hostvars[host].get("preflight_probe") or {}).get("probe") or {} for host in hosts}
+    found = {host: read_lock(str(probe.get("failover") or "")) for host, probe in probes.items()}
+    return {host: lock for host, lock in found.items() if lock}
+
+
+def ended_names(copies: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the failovers of which a copy shows that their failback has ended."""
+    found = [*copies]
+    ended = {lock["name"] for lock in found if lock and state_of(lock) == ENDED}
+    return ended | {name for lock in found for name in lock.get("earlier", ())}
+
+
+def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """Return the record of the failover `name`: of the control node (`own`) and of the hosts (`there`) together.
+
+    - `state` is the latest one, and `ended` if any copy shows that;
+    - `min_isr` is the one with most values, because each run adds to it;
+    - `hosts` are those of all copies, without the hosts whose own copy has ended. If the copy of the control node has
+      ended, it names those that were left, and other hosts count that have a copy which has not ended.
+    """
+    same = [lock for lock in (own, *there.values()) if lock and lock["name"] == name]
+    ended = ended_names([own, *there.values()])
+    record = {key: value for lock in same for key, value in lock.items() if key not in OLD_KEYS}
+    record["state"] = ENDED if name in ended else max((state_of(lock) for lock in same), key=STATES.index)
+    if earlier := ended - {name}:
+        record["earlier"] = sorted(earlier)
+    if saved := [lock["min_isr"] for lock in same if "min_isr" in lock]:
+        record["min_isr"] = max(saved, key=lambda values: len(values["topics"]))
+    left = {host for host, lock in there.items() if lock["name"] == name and state_of(lock) != ENDED}
+    parts = [lock for lock in same if state_of(lock) != ENDED]
+    if own and own["name"] == name and state_of(own) == ENDED:
+        parts = [{"hosts": [*own.get("hosts", ()), *left]}]
+    if any("hosts" in lock for lock in same):
+        done = {host for host, lock in there.items() if lock["name"] == name and host not in left}
+        separated = {host for lock in parts for host in lock.get("hosts", ())} - done
+        record["hosts"] = sorted(separated)
+        record["unfenced"] = sorted({host for lock in same for host in lock.get("unfenced", ())} - separated)
+    return record
+
+
+def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the failover, merged from the copies of the control node, `text`, and of the probed hosts.
+
+    Return {} if there is none. Of several failovers, the newest one counts, but none to another datacenter than that of
+    the control node. Raises ValueError.
+    """
+    own, there = read_lock(text), copies_of(hosts, hostvars)
+    found = [lock for lock in (own, *there.values()) if lock and (not own or lock["survivor"] == own["survivor"])]
+    return merged(own, there, max(lock["name"] for lock in found)) if found else {}
+
+
+def known(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], survivor: str, path: str) -> dict[str, Any]:
+    """Return what the copies mean for a failover to `survivor` that reaches `hosts`. Raises ValueError.
+
+    - `why`: why it must neither begin nor continue; '' if it may. `path` is the file of the control node;
+    - `lock`: the record of the failover that it continues; {} if it begins a new one;
+    - `hosts`: the hosts that an earlier failover has left separated; `earlier`: the names of those that ended;
+    - `newest`: the greatest name, '' without one.
+
+    A failover is under way if a host has a copy, and no copy shows its end. If only the control node has a copy,
+    another control node may have ended the failover. If all hosts that were separated are there without a copy, it has.
+    """
+    own, there = read_lock(text), copies_of(hosts, hostvars)
+    found = [lock for lock in (own, *there.values()) if lock]
+    ended = ended_names(found)
+    name = max((lock["name"] for lock in found if lock["survivor"] == survivor), default="")
+    why, lock = _foreign(own, there, ended, survivor, path), dict[str, Any]()
+    if not why and name and name not in ended:
+        lock = merged(own, there, name)
+        if not any(copy["name"] == name for copy in there.values()):
+            why, lock = _alone(own, hosts, path), {}
+            ended.add(name)
+        elif gone := _without_copy(own, there, name, hosts):
+            why = (
+                f"{', '.join(host for host in there if there[host]['name'] == name)} has the record of a failover, and "
+                f"{', '.join(gone)}, which was separated too, has none. If failback.yml has ended it, remove "
+                f"{HOST_LOCK} and {path}; otherwise copy the record to {', '.join(gone)}"
+            )
+    left = merged(own, there, own["name"]).get("hosts", ()) if own and own["name"] in ended else ()
+    newest = max((one["name"] for one in found), default="")
+    return {"why": why, "lock": lock, "hosts": [*left], "earlier": sorted(ended), "newest": newest}
+
+
+def _foreign(
+    own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], ended: Collection[str], survivor: str, path: str
+) -> str:
+    """Return why a failover to another datacenter forbids one to `survivor`; '' if there is none under way."""
+    if own and own["survivor"] != survivor and own["name"] not in ended:
+        return (
+            f"survivor = {survivor!r}: {own['survivor']} already took over on {own.get('started')}. A failover to the "
+            "other datacenter would lose what was written since; run playbooks/failback.yml. If failback.yml has ended "
+            f'that failover on another control node, add "ended": true to {path}'
+        )
+    other = [host for host, lock in there.items() if lock["survivor"] != survivor and lock["name"] not in ended]
+    return (
+        f"{', '.join(other)} has the record of a failover to another datacenter ({HOST_LOCK}): run "
+        "playbooks/failback.yml from the control node of that failover"
+        if other
+        else ""
+    )
+
+
+def _alone(own: Mapping[str, Any], hosts: Collection[str], path: str) -> str:
+    """Return why the copy of the control node, which no host has, may be in force; '' if it is not."""
+    missing = [host for host in own.get("hosts", ()) if host not in hosts]
+    return (
+        f"{path} has the record of a failover of {own.get('started')}, but no host that can be reached has it. Bring "
+        f"{' or '.join(missing)} back. If failback.yml has ended this failover on another control node, add "
+        f'"ended": true to {path}. If it has not, and these hosts never return, copy {path} to {HOST_LOCK} of a host'
+        if missing
+        else ""
+    )
+
+
+def _without_copy(
+    own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name: str, hosts: Collection[str]
+) -> list[str]:
+    """Return separated hosts without a copy, if all copies have no `state` and saved values; else [].
+
+    Before there were states, a failback removed the copies of hosts.
+    """
+    same = [lock for lock in (own, *there.values()) if lock and lock["name"] == name]
+    if any("state" in lock for lock in same) or not any("min_isr" in lock for lock in same):
+        return []
+    separated = {host for lock in same for host in lock.get("hosts", ())}
+    return [host for host in hosts if host in separated and host not in there]
+
+
+def begun(
+    found: Mapping[str, Any],
+    plan_of: Mapping[str, Any],
+    hosts: Iterable[str],
+    unfenced: Iterable[str],
+    fenced: str,
+    at: str,
+) -> dict[str, Any]:
+    """Return the record of a failover of which `known` returned `found`, as it is when these hosts are separated.
+
+    `unfenced` are the hosts that the operator leaves unseparated now, `fenced` is the operator's statement, and `at` is
+    the time in the form of NAME.
+    """
+    lock = found["lock"] or {
+        "survivor": plan_of["survivor"],
+        "lost": plan_of["lost"],
+        "fenced": fenced,
+        "started": datetime.strptime(at, NAME).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "name": at if at > found["newest"] else f"{found['newest']}1",
+        "state": SEPARATED,
+        "earlier": found["earlier"],
+        "hosts": found["hosts"],
+    }
+    separated = {*lock.get("hosts", ()), *hosts}
+    return {
+        **lock,
+        "hosts": sorted(separated),
+        "unfenced": sorted(({*lock.get("unfenced", ()), *unfenced}) - separated),
+    }
+
+
+def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> bool:
+    """Tell whether a run continues a failover with a witness that has begun to change the brokers.
+
+    `lock` is its record, `hosts` are those of the run. Each that has the record needs its fence, of which the variable
+    failover_fence tells (a result of the module stat): failback.yml first removes the fences. Other hosts get both now.
+    """
+    there = copies_of(hosts, hostvars)
+    mine = [host for host, copy in there.items() if copy["name"] == lock.get("name")]
+    fences = [hostvars[host]["failover_fence"]["stat"]["exists"] for host in mine]
+    return "min_isr" in lock and bool(fences) and all(fences)
+
+
+def scope(lock: Mapping[str, Any], plan_of: Mapping[str, Any], changed: Collection[str]) -> str:
+    """Return what a failback has to undo: `all`, or only the `separation`, or the `fences` that it has left.
+
+    `changed` are the hosts of the survivor with a zoo.cfg from before the failover. Those that cannot be reached are
+    fewer than a quorum of the survivor's ensemble, so without `changed`, that ensemble has never served.
+    """
+    if state_of(lock) == ENDED:
+        return "all" if changed and not plan_of["keeps_ensemble"] else "fences"
+    return "separation" if state_of(lock) in (SEPARATED, ENSEMBLE) and not changed else "all"
+
+
+def conflict(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], path: str) -> str:
+    """Return why copies of other failovers forbid a failback; '' if there are none. Raises ValueError.
+
+    `text` is the record of the control node, `path` its file, `hosts` are those that were probed.
+    """
+    lock = recorded(text, hosts, hostvars)
+    there = copies_of(hosts, hostvars)
+    ended = ended_names([lock, *there.values()])
+    other = {
+        host: copy for host, copy in there.items() if copy["survivor"] != lock["survivor"] and copy["name"] not in ended
+    }
+    served = [host for host in other if str(hostvars[host].get("datacenter", "")) == other[host]["survivor"]]
+    if served and lock["name"] not in ended:
+        return (
+            f"{', '.join(served)} has the record of a failover to its own datacenter: both datacenters have served "
+            "alone; read docs/disaster.md#split-brain"
+        )
+    copies = sorted({f"{copy['survivor']} took over on {copy.get('started')}" for copy in other.values()})
+    return (
+        f"{', '.join(other)} has the record of another failover ({', '.join(copies)}): run playbooks/failback.yml from "
+        f"its control node, or copy {HOST_LOCK} of such a host to {path}"
+        if other
+        else ""
+    )
+
+
+def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], present: Iterable[str]) -> list[Problem]:
+    """Return the problem of a run that changes hosts during a failover; [] without a record.
+
+    `text` is the record at the path `where`, `other` the path of its copies, `hosts` the hosts that have it ([] for the
+    control node), `present` the datacenters of the inventory. A record whose lost datacenters are no longer in the
+    inventory stops no run: what survived is the whole site then. Neither does one of a failover that has ended.
+    """
+    try:
+        lock = read_lock(text)
+    except ValueError:
+        return [FAILOVER_UNREADABLE.problem(tuple(hosts), VARIABLE, where, other=other)]
+    lost = [str(name) for name in lock.get("lost", ())]
+    if not lock or state_of(lock) == ENDED or not set(lost) & set(present):
+        return []
+    started = str(lock.get("started", ""))
+    return [
+        FAILOVER_ACTIVE.problem(
+            tuple(hosts), VARIABLE, where, survivor=lock["survivor"], lost=", ".join(lost), started=started
+        )
+    ]
