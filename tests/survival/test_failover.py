@@ -161,7 +161,8 @@ FAILBACK_STEPS = (
     "Wait until this server",
     "Start the brokers",
     "Restore min.insync.replicas",
-    "Remove the record from the hosts",
+    "Record on the control node that everything is restored",
+    "Record on the hosts that the failover has ended",
 )
 """Tasks during which a run is killed; each next run continues."""
 
