@@ -47,11 +47,12 @@ class Campaign:
         if process.returncode:
             raise PartError(" ".join(command))
 
-    def survival(self, layouts: str, *options: str, tests: str = "") -> None:
+    def survival(self, layouts: str, *options: str, tests: tuple[str, ...] = ("",)) -> None:
         """Run tests of tests/survival on some layouts side by side, two at a time, and keep what was seen."""
         chance = ("--survival-seed", str(self.seed), "--survival-layouts", layouts, "--survival-record", SEEN)
+        paths = [f"tests/survival/{name}" for name in tests]
         try:
-            self.run("pytest", f"tests/survival/{tests}", "-m", "", "-n", "2", *chance, *options)
+            self.run("pytest", *paths, "-m", "", "-n", "2", *chance, *options)
         finally:
             self.down(*(f"survival_{layout}" for layout in layouts.split(",")))  # of tests that were interrupted
             self.run("make", "docs", "PAGES=layouts reliability disaster")  # those that show what was seen
