@@ -110,11 +110,18 @@ def returning_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, 
 def once_separated_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> str:
     """Return the hosts that return and that have the record of a failover of theirs, as a pattern for `hosts`.
 
-    The failover has ended, and the failback did not reach these hosts, so they can still be fenced.
+    The failover has ended, and its failback did not reach these hosts, so they can still be fenced. Return none if no
+    host of the survivor was checked (variable failback_scope). Raises AnsibleFilterError.
     """
-    names = [host for host in returning_hosts(groups, hostvars).split(",") if host in hostvars]
-    found = copies_of(names, hostvars)
-    return ",".join(host for host in names if host in found and state_of(found[host]) != ENDED) or "all:!all"
+    names, checked = (
+        [host for host in pattern.split(",") if host in hostvars]
+        for pattern in (returning_hosts(groups, hostvars), surviving_hosts(groups, hostvars))
+    )
+    if not any("failback_scope" in hostvars[host] for host in checked):
+        return "all:!all"
+    found, survivor = _readable(lambda: copies_of(names, hostvars)), lock_of(groups, hostvars).get("survivor")
+    left = [host for host, lock in found.items() if state_of(lock) != ENDED and lock["survivor"] != survivor]
+    return ",".join(left) or "all:!all"
 
 
 def surviving_hosts(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], modes: str = "") -> str:

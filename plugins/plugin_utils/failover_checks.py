@@ -12,7 +12,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster impo
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import ENSEMBLE_LINE, enough_servers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
-    ENDED,
     ENSEMBLE,
     SEPARATED,
     state_of,
@@ -140,29 +139,31 @@ def _state(lock: Mapping[str, Any]) -> str:
     return f"The failover of {lock.get('started')} has {done}: playbooks/failback.yml undoes it."
 
 
-def not_alone(plan_of: Mapping[str, Any], lock: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
+def not_alone(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
     """Return why the survivor does not serve alone, so that no returning host may be stopped; '' if it does.
 
     `seen` is the result of kafka_disaster. Without a leader, brokers report what was registered before the outage.
-    With a witness, each host that returns is judged for itself. A failback that has ended stops no host.
+    With a witness, each host that returns is judged for itself.
     """
     if plan_of["keeps_ensemble"]:
         return ""
+    lost = ", ".join(plan_of["lost"])
     leaders = [name for name, mode in seen["modes"].items() if mode in LEADS]
     serving = [name for name, mode in seen["modes"].items() if mode in SERVES]
     # With one leader, a server of the survivor that serves follows it.
     if len(leaders) != 1 or not {*serving} & {*plan_of["zookeeper"]}:
         lead = f"{', '.join(leaders)} leads" if leaders else "No ZooKeeper server leads"
         return (
-            f"{lead}, where one of {', '.join(plan_of['zookeeper'])} should. Start servers of the survivor that are "
-            "down; if a run was interrupted, first run failover.yml again"
+            f"{lead}, where one of {', '.join(plan_of['zookeeper'])} should. Start servers of {plan_of['survivor']} "
+            "that are down; if a run was interrupted, first run failover.yml again. If failover.yml refuses because "
+            f"{lost} answers, switch {lost} off, run failover.yml again, and then failback.yml"
         )
     back = [name for name in plan_of["lost_kafka"] if name in (seen["registered"] or ())]
-    if not back or state_of(lock) == ENDED or {*serving} & {*plan_of["lost_zookeeper"]}:
+    if not back or {*serving} & {*plan_of["lost_zookeeper"]}:
         return ""
     return (
         f"{', '.join(back)} is registered with ZooKeeper, but {', '.join(plan_of['lost_zookeeper'])} do not answer "
-        f"{plan_of['admin']}: {', '.join(plan_of['lost'])} may serve already. Repair the network, or ask from another "
+        f"{plan_of['admin']}: {lost} may serve already. Repair the network, or ask from another "
         "host (-e admin_host=HOST)"
     )
 

@@ -264,14 +264,22 @@ def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str
 
 
 def scope(lock: Mapping[str, Any], plan_of: Mapping[str, Any], changed: Collection[str]) -> str:
-    """Return what a failback has to undo: `all`, or only the `separation`, or the `fences` that it has left.
+    """Return what a failback has to undo; `changed` are reached hosts of the survivor with zoo.cfg.before-failover.
 
-    `changed` are the hosts of the survivor with a zoo.cfg from before the failover. Those that cannot be reached are
-    fewer than a quorum of the survivor's ensemble, so without `changed`, that ensemble has never served.
+    - `all`: the survivor serves alone;
+    - `rest`: an earlier failback has restarted the survivor with the ensemble of both;
+    - `separation`: hosts were only separated;
+    - `fences`: the failback has ended, and fences of hosts are left.
+
+    Servers that are not reached are fewer than a quorum of the survivor's ensemble. So if no reached server was
+    changed, that ensemble does not serve.
     """
-    if state_of(lock) == ENDED:
-        return "all" if changed and not plan_of["keeps_ensemble"] else "fences"
-    return "separation" if state_of(lock) in (SEPARATED, ENSEMBLE) and not changed else "all"
+    state, own_ensemble = state_of(lock), not plan_of["keeps_ensemble"]
+    if state == ENDED:
+        return "rest" if changed and own_ensemble else "fences"
+    if state == RETURNING and own_ensemble and not changed:
+        return "rest"
+    return "separation" if state in (SEPARATED, ENSEMBLE) and not changed else "all"
 
 
 def conflict(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], path: str) -> str:

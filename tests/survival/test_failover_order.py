@@ -71,7 +71,7 @@ def test_the_other_datacenter_is_lost_next(stretched: Stretched, topic: str) -> 
     mend()
     mend = cut_off(stretched, ["dc2-kafka2"])
     code, text = stretched.attempt("playbooks/failback.yml", "-e", "ansible_ssh_timeout=5")
-    words = "Left out: dc2-kafka2. Still separated from dc1: dc2-kafka2."
+    words = "Left out: dc2-kafka2. Still separated: dc2-kafka2."
     assert (code != 0, words in " ".join(text.split())) == (True, True), text[-3000:]
     assert (min_isr(stretched, topic), has_own_min_isr(stretched, pair)) == (before, False)
     mend()

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
-from unit.failover_site import ENDED, GROUPS, site
+from unit.failover_site import ENDED, GROUPS, LOCK, site
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import find_collections
 
@@ -39,17 +39,53 @@ def test_topics_that_reject_writes_are_looked_at_in_both_layouts() -> None:
 
 def test_hosts_that_left_the_inventory_are_named_once(tmp_path: Path) -> None:
     """The record keeps hosts of the inventory only."""
-    find_collections()
-    record = tmp_path / "failover.json"
-    record.write_text(json.dumps({**ENDED, "hosts": ["dc2-gone", "dc2-zk2", "dc2-zk3"]}))
-    hostvars = {host: {**variables, "inventory_hostname": host} for host, variables in site(str(record)).items()}
-    for host in ("dc2-kafka1", "dc2-zk1", "dc2-zk2"):
-        hostvars[host]["failback_abandons"] = True
-    given = {"groups": GROUPS, "hostvars": hostvars, "ansible_play_hosts": ["dc2-kafka1", "dc2-zk1", "dc2-zk2"]}
-    texts = {name: trust_as_template(text) for name, text in FAILBACK[0]["vars"].items()}
-    templar = Templar(loader=DataLoader(), variables={**texts, **given})
-    assert templar.template(trust_as_template("{{ __fenced }}")) == ["dc2-zk3"]
-    assert templar.template(trust_as_template("{{ __stays }}")) == (
-        "Still separated from dc1: dc2-zk3. When such a host returns, run failback.yml again. Not in the inventory, "
+    hostvars = variables(tmp_path, {**ENDED, "hosts": ["dc2-gone", "dc2-zk2", "dc2-zk3"]})
+    hostvars["dc2-zk2"]["failback_unfenced"] = True
+    assert of_failback("__fenced", hostvars, ["dc2-kafka1", "dc2-zk1", "dc2-zk2"]) == ["dc2-zk3"]
+    assert of_failback("__stays", hostvars, ["dc2-kafka1", "dc2-zk1", "dc2-zk2"]) == (
+        "Still separated: dc2-zk3. When such a host returns, run failback.yml again. Not in the inventory, "
         "maybe with a fence: dc2-gone."
     )
+
+
+def test_a_host_that_is_lost_before_its_fence_is_removed_is_still_separated(tmp_path: Path) -> None:
+    """It was checked, and then SSH failed."""
+    hostvars, left = variables(tmp_path, {**LOCK, "hosts": ["dc2-zk2", "dc2-zk3"]}), ["dc2-zk1", "dc2-zk2"]
+    for host in (*left, "dc2-zk3"):
+        hostvars[host]["failback_scope"] = "separation"
+    for host in left:
+        hostvars[host]["failback_unfenced"] = True
+    assert of_failback("__survivors", hostvars, left) == ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
+    assert of_failback("__fenced", hostvars, left) == ["dc2-zk3"]
+
+
+def test_nothing_is_changed_before_the_last_check_of_a_failback() -> None:
+    """Its messages end with "Nothing was changed."."""
+    names = [play.get("name", "") for play in FAILBACK]
+    checks = names.index("Check whether the failback is possible, before anything is changed")
+    assert not [task for play in FAILBACK[: checks + 1] for task in play.get("tasks", ()) if CHANGES & {*task}]
+    for play in FAILBACK[checks + 1 :]:
+        firsts = [task for task in play.get("tasks", ()) if "Nothing was changed" in str(task)]
+        assert firsts == play.get("tasks", ())[: len(firsts)]
+
+
+CHANGES = {f"ansible.builtin.{name}" for name in ("import_tasks", "shell", "copy", "file")} | {
+    "millrace.kafka.host_state",
+    "millrace.kafka.kafka_min_isr",
+}
+
+
+def variables(folder: Path, lock: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of a site whose control node has this record."""
+    (folder / "failover.json").write_text(json.dumps(lock))
+    hosts = site(str(folder / "failover.json"))
+    return {host: {**of_host, "inventory_hostname": host} for host, of_host in hosts.items()}
+
+
+def of_failback(name: str, hostvars: dict[str, Any], hosts: list[str]) -> Any:
+    """Return a variable of failback.yml in a play that has these hosts left."""
+    find_collections()
+    given = {"groups": GROUPS, "hostvars": hostvars, "ansible_play_hosts": hosts}
+    texts = {key: trust_as_template(text) for key, text in FAILBACK[0]["vars"].items()}
+    templar = Templar(loader=DataLoader(), variables={**texts, **given})
+    return templar.template(trust_as_template(f"{{{{ {name} }}}}"))

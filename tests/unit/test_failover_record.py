@@ -296,13 +296,13 @@ def test_the_end_of_a_failback_is_known_from_any_copy() -> None:
         ("separated", [], "separation", "separation"),
         ("ensemble", [], "separation", "separation"),
         ("lowered", [], "all", "all"),
-        ("returning", [], "all", "all"),
+        ("returning", [], "rest", "all"),
         ("ended", [], "fences", "fences"),
         ("separated", ["dc2-zk1"], "all", "all"),
         ("ensemble", ["dc2-zk1"], "all", "all"),
         ("lowered", ["dc2-zk1"], "all", "all"),
         ("returning", ["dc2-zk1"], "all", "all"),
-        ("ended", ["dc2-zk1"], "all", "fences"),
+        ("ended", ["dc2-zk1"], "rest", "fences"),
     ],
 )
 def test_what_a_failback_has_to_undo(state: str, changed: list[str], without_witness: str, with_witness: str) -> None:
