@@ -62,7 +62,7 @@ def _readable(call: Callable[[], Any]) -> Any:
         return call()
     except ValueError as error:
         raise AnsibleFilterError(
-            f"the record of a failover cannot be read: {error}; compare the file that the variable failover_lock names "
+            f"the record of a failover cannot be read: {error}. Compare the file that the variable failover_lock names "
             f"with {HOST_LOCK} of the hosts, and restore it. Nothing was changed."
         ) from error
 
@@ -84,9 +84,23 @@ def failover_known(
     return found
 
 
+def failover_resumes(lock: Mapping[str, Any], hosts: Sequence[str], hostvars: Mapping[str, Any]) -> bool:
+    """Tell whether a run continues a failover with a witness (failover_record.resumes). Raises AnsibleFilterError."""
+    return bool(_readable(lambda: resumes(lock, hosts, hostvars)))
+
+
 def failback_conflict(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any], path: str) -> str:
     """Return why records of other failovers forbid a failback, '' without any. Raises AnsibleFilterError."""
     return str(_readable(lambda: conflict(text, hosts, hostvars, path)))
+
+
+def disaster_record(text: str) -> dict[str, Any]:
+    """Return the record of a failover that has not ended; {} without one, {'error': why} if it cannot be read."""
+    try:
+        found = recorded(text, (), {})
+    except ValueError as error:
+        return {"error": str(error)}
+    return found if found and state_of(found) != ENDED else {}
 
 
 def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,6 +184,7 @@ class FilterModule:
         """Return {name of a filter: its function}."""
         return {
             "disaster_lines": disaster_lines,
+            "disaster_record": disaster_record,
             "failback_conflict": failback_conflict,
             "failback_fenced": fenced,
             "failback_not_alone": not_alone,
@@ -185,7 +200,7 @@ class FilterModule:
             "failover_plan": plan,
             "failover_record": failover_record,
             "failover_refusal": refusal,
-            "failover_resumes": resumes,
+            "failover_resumes": failover_resumes,
             "failover_unseparated": unseparated,
             "listeners_without": listeners_without,
             "once_separated_hosts": once_separated_hosts,

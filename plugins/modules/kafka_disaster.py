@@ -14,7 +14,9 @@ from ansible.module_utils.basic import missing_required_lib
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import (
     DEGRADED,
+    LOWERED,
     NO_DISASTER,
+    STATES,
     Decision,
     Seen,
     Server,
@@ -64,9 +66,17 @@ options:
   admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   min_isr: {type: int, default: 1, description: Value to which a failover would lower C(min.insync.replicas).}
   taken_over: {type: str, default: "", description: The datacenter that has taken over already; empty for none.}
+  failover_state:
+    description: >-
+      State of the record of the failover to O(taken_over). V(ensemble): the failover was interrupted before it lowered
+      C(min.insync.replicas); V(lowered): it did; V(returning): the failback has begun.
+    type: str
+    choices: [ensemble, lowered, returning]
+    default: lowered
   timeout:
     description: >-
-      Seconds to wait until writes succeed. A cut or an election can take 60 s to heal. 0 decides at once.
+      Seconds to wait until writes succeed. During a failover, also until no topic rejects writes. A cut or an election
+      can take 60 s to heal. 0 decides at once.
     type: int
     default: 0
   probe_timeout: {type: int, default: 5, description: Seconds within which the write has to be acknowledged.}
@@ -254,6 +264,7 @@ def look(options: Mapping[str, Any]) -> Seen:
         done.helped,
         done.unwritten,
         options["taken_over"],
+        options["failover_state"],
     )
 
 
@@ -268,6 +279,7 @@ def main() -> None:
             "admin": {"type": "dict", "required": True},
             "min_isr": {"type": "int", "default": 1},
             "taken_over": {"type": "str", "default": ""},
+            "failover_state": {"type": "str", "choices": [*STATES], "default": LOWERED},
             "timeout": {"type": "int", "default": 0},
             "probe_timeout": {"type": "int", "default": 5},
             **OPTIONS,
@@ -284,11 +296,16 @@ def main() -> None:
         except (ClientError, OwnFileError) as error:
             module.fail_json(msg=f"nothing was asked: {error}")
         decision = decide(seen)
-        if decision.verdict in (NO_DISASTER, DEGRADED) or this.left() <= 0:
+        if done(seen, decision) or this.left() <= 0:
             module.exit_json(changed=False, **result(seen, decision))
         if module.params["pause"] and now() >= started + this.part:
             module.exit_json(changed=False, waiting=waiting([decision.reason], this.timeout, begun=this.begun))
         rest(1)
+
+
+def done(seen: Seen, decision: Decision) -> bool:
+    """Tell whether to wait no longer. Shortly after a failover, topics reject writes until replicas are in sync."""
+    return decision.verdict in (NO_DISASTER, DEGRADED) and not (seen.taken_over and seen.rejecting)
 
 
 def result(seen: Seen, decision: Decision) -> dict[str, Any]:

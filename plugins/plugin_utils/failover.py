@@ -176,11 +176,13 @@ def hosts_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], d
     return datacenters(groups, hostvars).get(datacenter, []) if hostvars else []
 
 
-def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Mapping[str, Any]) -> list[str]:
+def disaster_lines(
+    plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Mapping[str, Any], path: str
+) -> list[str]:
     """Return one line for each datacenter on what answers there, and one on the write; `seen` is of kafka_disaster.
 
-    `lock` is the record of a failover, {} without one. During a failover, a line names brokers of the lost datacenter
-    that are registered.
+    `lock` is the record of a failover in the file `path` of the control node: {} without one, {'error': why} if it
+    cannot be read. During a failover, lines name the record, and brokers of the lost datacenter that are registered.
     """
     servers, brokers = plan_of["disaster"]["servers"], plan_of["disaster"]["brokers"]
     names = sorted({str(one["datacenter"]) for one in [*servers.values(), *brokers.values()]})
@@ -193,6 +195,14 @@ def disaster_lines(plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Ma
             if one["datacenter"] == name
         ]
         lines.append(f"{name}: {', '.join([*modes, *ports])}")
+    if why := lock.get("error"):
+        lines.append(f"{path}: the record of a failover cannot be read, so the verdict is without it: {why}")
+    elif lock:
+        lines.append(
+            f"{path}: record of the failover from {', '.join(lock['lost'])} to {lock['survivor']} of "
+            f"{lock.get('started')}, state {lock['state']}. If failback.yml has ended it on another control node, run "
+            "failback.yml here too"
+        )
     known = seen["registered"] or () if any(mode in LEADS for mode in seen["modes"].values()) else ()
     if back := [host for host in known if brokers[host]["datacenter"] in lock.get("lost", ())]:
         lines.append(

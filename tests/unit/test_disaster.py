@@ -305,6 +305,54 @@ def test_during_a_failover_there_is_something_to_do(
     assert (whole.verdict, "do not answer" in whole.reason) == ("degraded", False)
 
 
+REJECTED = "NOT_ENOUGH_REPLICAS"
+
+
+@pytest.mark.parametrize("modes", [{**SILENT, **SURVIVOR}, {**dict.fromkeys(DC1, NOT_SERVING), **SURVIVOR}])
+def test_while_one_datacenter_serves_failed_writes_do_not_start_the_other_one(modes: dict[str, str]) -> None:
+    """Its servers that do not answer, or do not serve, are fenced: nothing is hidden, and failback.yml starts them."""
+    for answering, start in (("k3", "start k4. Otherwise"), ("k3 k4", "wait until the replicas in dc2 are in sync.")):
+        decision = decide(replace(seen(modes, answering, probe=REJECTED), taken_over="dc2"))
+        assert decision.reason == f"dc2 has taken over, and a write with acks=all failed ({REJECTED})"
+        assert (decision.verdict, decision.advice.startswith(start)) == ("heals by itself", True), decision
+        assert decision.advice.endswith("when the other datacenter returns, run playbooks/failback.yml")
+    hidden = replace(with_witness(SURVIVOR, "k3", probe=REJECTED), taken_over="dc2")
+    assert decide(hidden).advice.startswith("start k4. Otherwise")
+    lost = replace(with_witness({**SURVIVOR, "7": "follower"}, "k3", probe=REJECTED), taken_over="dc2")
+    assert decide(lost).advice.endswith("run playbooks/failback.yml")
+
+
+@pytest.mark.parametrize("probe", ["", REJECTED])
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("ensemble", "run playbooks/failover.yml -e survivor=dc2 -e fenced=power (or network) again"),
+        ("returning", "run playbooks/failback.yml again"),
+    ],
+)
+def test_a_run_that_was_interrupted_is_repeated(state: str, words: str, probe: str) -> None:
+    decision = decide(replace(seen({**SILENT, **SURVIVOR}, "k3 k4", probe), taken_over="dc2", state=state))
+    assert (words in decision.advice, "needed" in decision.advice) == (True, False), decision
+
+
+def test_a_datacenter_that_is_lost_again_during_the_failback_can_take_over_again() -> None:
+    """The failback may have restored min.insync.replicas already, so the failover lowers it again."""
+    look = replace(with_witness({**SURVIVOR, "7": "follower"}, "k3 k4"), taken_over="dc2")
+    assert decide(look).verdict == "heals by itself"
+    assert decide(replace(look, state="returning")).verdict == "failover possible"
+
+
+def test_the_wait_continues_while_topics_reject_writes_after_a_failover() -> None:
+    """Their replicas get in sync, and brokers apply the lowered default, within seconds."""
+    look = seen({**SILENT, **SURVIVOR}, "k3 k4")
+    for found, ends in (
+        (look, True),
+        (replace(look, taken_over="dc2"), True),
+        (replace(look, taken_over="dc2", rejecting=["orders"]), False),
+    ):
+        assert kafka_disaster.done(found, decide(found)) is ends
+
+
 def test_a_hidden_witness_does_not_hide_topics_that_reject_writes() -> None:
     look = replace(with_witness(SURVIVOR, "k3 k4", probe=""), rejecting=["orders"], helped=["orders"])
     decision = decide(look)

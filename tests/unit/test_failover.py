@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.failover_site import GROUPS, LOCK, SAVED, WITH_QUORUM, WITNESS, looked, site, with_witness
+from unit.failover_site import FILE, GROUPS, LOCK, SAVED, WITH_QUORUM, WITNESS, looked, site, with_witness
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
+    disaster_record,
     failover_hosts,
     listeners_without,
     once_separated_hosts,
@@ -450,10 +451,20 @@ def test_brokers_that_return_during_a_failover_are_named() -> None:
     """A host of dc2 without a fence lets them register."""
     planned = plan(WITNESS, with_witness(), "")
     seen = looked(registered=["dc1-kafka1", "dc2-kafka1"], probe="")
-    assert disaster_lines(planned, seen, {})[-1] == "write with acks=all: succeeded"
-    assert not any("registered" in line for line in disaster_lines(planned, seen, {}))
-    assert "but dc1-kafka1 registered" in disaster_lines(planned, seen, LOCK)[-2]
-    assert not any("registered" in line for line in disaster_lines(planned, looked(probe=""), LOCK))
+    assert disaster_lines(planned, seen, {}, FILE)[-1] == "write with acks=all: succeeded"
+    assert not any("registered" in line for line in disaster_lines(planned, seen, {}, FILE))
+    assert "but dc1-kafka1 registered" in disaster_lines(planned, seen, LOCK, FILE)[-2]
+    assert not any("registered" in line for line in disaster_lines(planned, looked(probe=""), LOCK, FILE))
+
+
+def test_the_record_that_a_verdict_is_based_on_is_named() -> None:
+    """The file of this control node can be left over, or not readable."""
+    planned, seen = plan(WITNESS, with_witness(), ""), looked(probe="")
+    assert disaster_record("") == disaster_record(json.dumps({**SAVED, "state": "ended"})) == {}
+    (line,) = (one for one in disaster_lines(planned, seen, disaster_record(json.dumps(SAVED)), FILE) if FILE in one)
+    assert "from dc1 to dc2 of 2026-11-28 12:00:00 UTC, state lowered. If failback.yml has ended it on" in line
+    (line,) = (one for one in disaster_lines(planned, seen, disaster_record("{"), FILE) if FILE in one)
+    assert "cannot be read, so the verdict is without it: Expecting" in line
 
 
 RETURNED = {

@@ -4,15 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
-from unit.failover_site import ENDED, GROUPS, LOCK, site
+from unit.failover_site import ENDED, GROUPS, LOCK, in_state, site
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import find_collections
 
 PLAYBOOKS = Path(__file__).resolve().parents[2] / "playbooks"
-FAILOVER, FAILBACK = (yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text()) for name in ("failover", "failback"))
+FAILOVER, FAILBACK, DISASTER = (
+    yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text()) for name in ("failover", "failback", "disaster")
+)
 
 
 def tasks(playbook: list[dict[str, Any]], module: str) -> list[dict[str, Any]]:
@@ -67,6 +70,20 @@ def test_nothing_is_changed_before_the_last_check_of_a_failback() -> None:
     for play in FAILBACK[checks + 1 :]:
         firsts = [task for task in play.get("tasks", ()) if "Nothing was changed" in str(task)]
         assert firsts == play.get("tasks", ())[: len(firsts)]
+
+
+@pytest.mark.parametrize("state", ["separated", "ensemble", "lowered", "returning", "ended"])
+def test_a_verdict_depends_on_the_state_of_the_record(tmp_path: Path, state: str) -> None:
+    """A failover that was interrupted after it changed the ensemble has taken over."""
+    find_collections()
+    record = tmp_path / "failover.json"
+    record.write_text(json.dumps(in_state(state)))
+    play = DISASTER[0]
+    (asked,) = tasks(DISASTER, "kafka_disaster")
+    texts = {key: trust_as_template(text) for key, text in play["vars"].items()}
+    templar = Templar(loader=DataLoader(), variables={**texts, "failover_lock": str(record)})
+    given = [templar.template(trust_as_template(asked[key])) for key in ("taken_over", "failover_state")]
+    assert given == (["dc2", state] if state in ("ensemble", "lowered", "returning") else ["", "lowered"])
 
 
 CHANGES = {f"ansible.builtin.{name}" for name in ("import_tasks", "shell", "copy", "file")} | {

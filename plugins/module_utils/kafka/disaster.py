@@ -17,6 +17,8 @@ UNKNOWN = "unknown"
 VERDICTS = (NO_DISASTER, DEGRADED, HEALS, POSSIBLE, FORBIDDEN, UNKNOWN)
 """All verdicts. Only `failover possible` allows playbooks/failover.yml."""
 LEADS = ("leader", "standalone")
+STATES = ENSEMBLE, LOWERED, RETURNING = ("ensemble", "lowered", "returning")
+"""States of the record of a failover while one datacenter may serve alone (plugin_utils/failover_record.py)."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Seen:
     """Whether the probe write was not made, because its topic does not exist; `probe` is the reason."""
     taken_over: str = ""
     """The datacenter that has taken over already, as the record of a failover has it; '' without one."""
+    state: str = LOWERED
+    """One of STATES, how far the failover to `taken_over` and its failback are."""
 
     def datacenters(self) -> list[str]:
         """Return the names of all datacenters, sorted."""
@@ -176,7 +180,7 @@ def decide(seen: Seen) -> Decision:
             "no ZooKeeper server serves, but hosts of every datacenter answer here: the datacenters are cut off from "
             "each other, services are down, or an election is under way",
             "repair the network between the datacenters, start the services that are down, and wait at least 60 s; a "
-            "failover now could lose records",
+            "failover now could lose records. If a failover is recorded, run playbooks/failback.yml",
         )
     return _without_quorum(seen, silent)
 
@@ -207,18 +211,24 @@ def _with_quorum(seen: Seen, leaders: Sequence[str], silent: Sequence[str]) -> D
         )
     if stays:
         return _with_witness(seen, silent)
+    if seen.taken_over:
+        return Decision(HEALS, f"{seen.taken_over} has taken over, and {_failed(seen, rejecting)}", _next_step(seen))
     where = f"no host of {', '.join(silent)} answers here, but " if silent else ""
-    failed = f"min.insync.replicas rejects writes to these topics: {some(rejecting)}"
-    if not wrote:
-        failed = f"a write with acks=all failed ({seen.probe})"
     return Decision(
         HEALS,
-        f"{where}ZooKeeper serves in {', '.join(serving)}, and {failed}: the leader has a quorum, so servers that do "
-        "not answer here may serve",
+        f"{where}ZooKeeper serves in {', '.join(serving)}, and {_failed(seen, rejecting)}: the leader has a quorum, so "
+        "servers that do not answer here may serve",
         f"wait 60 s, repair the network of the host that asks, or start {', '.join(down)}"
         if down
         else "wait 60 s, then read docs/runbooks/under-replicated.md",
     )
+
+
+def _failed(seen: Seen, rejecting: Collection[str]) -> str:
+    """Return which writes fail: the probe write, or writes to the topics that are `rejecting`."""
+    if seen.probe and not seen.unwritten:
+        return f"a write with acks=all failed ({seen.probe})"
+    return f"min.insync.replicas rejects writes to these topics: {some(rejecting)}"
 
 
 def _during_failover(seen: Seen, done: str, down: Sequence[str]) -> Decision:
@@ -226,19 +236,28 @@ def _during_failover(seen: Seen, done: str, down: Sequence[str]) -> Decision:
 
     Without a witness, some topics can reject writes all the same.
     """
-    survivor = seen.taken_over
     but = f", but these topics reject writes: {some(seen.rejecting)}" if seen.rejecting else ""
     more = f"; {', '.join(down)} do not answer" if down else ""
-    back = "when the other datacenter returns, run playbooks/failback.yml"
     return Decision(
-        DEGRADED,
-        f"{survivor} has taken over, and {done}{but}{more}",
-        f"{_more_replicas(seen, survivor)}. Then, {back}" if seen.rejecting else back,
+        DEGRADED, f"{seen.taken_over} has taken over, and {done}{but}{more}", _next_step(seen, bool(seen.rejecting))
     )
 
 
+def _next_step(seen: Seen, fails: bool = True) -> str:
+    """Return what to do next while one datacenter serves; `fails` tells whether writes fail."""
+    if seen.state == ENSEMBLE:
+        return (
+            f"the failover was interrupted: run playbooks/failover.yml -e survivor={seen.taken_over} -e fenced=power "
+            "(or network) again; if it refuses because the other datacenter has returned, run playbooks/failback.yml"
+        )
+    if seen.state == RETURNING:
+        return "the failback was interrupted: run playbooks/failback.yml again"
+    back = "when the other datacenter returns, run playbooks/failback.yml"
+    return f"{_more_replicas(seen, seen.taken_over)}. Then, {back}" if fails else back
+
+
 def _more_replicas(seen: Seen, survivor: str) -> str:
-    """Return how topics accept writes that reject them because too few replicas in `survivor` are in sync."""
+    """Return the advice for topics that reject writes because too few replicas in `survivor` are in sync."""
     down = [name for name, place in seen.brokers.items() if place == survivor and name not in seen.answering]
     return (
         (f"start {', '.join(down)}" if down else f"wait until the replicas in {survivor} are in sync")
@@ -253,11 +272,8 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
     A broker that runs and reaches a ZooKeeper server is registered, so a registered broker is not lost.
     """
     survivor, gone = survivor_of(seen, silent), ", ".join(silent)
-    failed, helps = f"a write with acks=all failed in {survivor} ({seen.probe})", True
-    if not seen.probe or seen.unwritten:
-        failed = f"min.insync.replicas rejects writes to these topics: {some(seen.rejecting)}"
-        helps = bool(seen.helped)
-    reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and {failed}"
+    helps = bool(seen.helped) or bool(seen.probe and not seen.unwritten)
+    reason = f"no host of {gone} answers, ZooKeeper serves without {gone}, and {_failed(seen, seen.rejecting)}"
     there = [name for name in seen.registered or () if seen.brokers[name] in silent]
     if seen.registered is None or there:
         are = f"{', '.join(there)} {'are' if len(there) > 1 else 'is'} registered with ZooKeeper"
@@ -267,9 +283,11 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
             "wait at least 60 s, in which the sessions of lost brokers expire; a broker that stays registered runs, "
             "and is only cut off from here",
         )
-    if seen.taken_over == survivor or not helps:
-        why = f"{survivor} has already taken over" if seen.taken_over == survivor else "too few replicas are in sync"
-        return Decision(HEALS, f"{reason}. {why}", _more_replicas(seen, survivor))
+    # A failback that was interrupted may have restored min.insync.replicas: the failover lowers it again.
+    if seen.taken_over == survivor and seen.state == LOWERED:
+        return Decision(HEALS, f"{reason}. {survivor} has already taken over", _next_step(seen))
+    if not helps:
+        return Decision(HEALS, f"{reason}. Too few replicas are in sync", _more_replicas(seen, survivor))
     return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
 
 
@@ -289,7 +307,7 @@ def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
             HEALS,
             f"no host of {gone} answers, and no ZooKeeper server serves, but {', '.join(left)} have enough servers for "
             "a quorum: an election is under way, servers are down, or the fence of an earlier failover separates them "
-            "(/etc/millrace/failover.json exists)",
+            "(a host has /etc/nftables.d/millrace-fence.nft)",
             f"wait at least 60 s{start}. If a failover is recorded, run playbooks/failback.yml",
         )
     if not survivor or not alone(seen, survivor):
