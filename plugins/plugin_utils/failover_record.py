@@ -1,9 +1,9 @@
 """Reads, merges and judges the copies of the record of a failover.
 
 Copies are on the control node (the variable failover_lock) and on each ZooKeeper server and broker that survived
-(HOST_LOCK). Each run writes the copies that it reaches. Others stay older, or stay after the failback. The keys:
+(HOST_LOCK). A copy that no run reaches keeps its old state, even after the failback. The keys:
 
-- `name`: the time as a part of file names; each failover has another one, and later ones are greater;
+- `name`: start time of the failover, used in file names; unique and increasing;
 - `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time;
 - `state`: one of STATES, how far the failover and its failback are;
 - `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
@@ -30,8 +30,11 @@ NAME = "%Y%m%dT%H%M%SZ"
 STATES = SEPARATED, ENSEMBLE, LOWERED, RETURNING, ENDED = ("separated", "ensemble", "lowered", "returning", "ended")
 """In the order in which a failover has them; of two copies, the later state counts.
 
-Hosts are being separated; the ensemble is being changed (not with a witness); min.insync.replicas is being lowered; the
-failback restarts servers of the survivor; everything is restored, and only fences of hosts may be left.
+- `separated`: hosts are being separated;
+- `ensemble`: the ensemble is being changed (not with a witness);
+- `lowered`: min.insync.replicas is being lowered;
+- `returning`: the failback restarts servers of the survivor;
+- `ended`: everything is restored, and only fences of hosts may be left.
 """
 OLD_KEYS = ("ensemble", "ended")
 """Keys of a record without `state`: true once the ensemble was being changed, and after the failback."""
@@ -93,8 +96,16 @@ def advanced(lock: Mapping[str, Any], state: str) -> dict[str, Any]:
 def copies_of(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return {host: its copy of a record} as host_probe read it, without hosts that have none. Raises ValueError."""
     probes = {host: (hostvars[host].get("preflight_probe") or {}).get("probe") or {} for host in hosts}
-    found = {host: read_lock(str(probe.get("failover") or "")) for host, probe in probes.items()}
-    return {host: lock for host, lock in found.items() if lock}
+    texts = {host: str(probe.get("failover") or "") for host, probe in probes.items()}
+    return {host: lock for host, text in texts.items() if (lock := _read(text, f"{HOST_LOCK} of {host}"))}
+
+
+def _read(text: str, where: str) -> dict[str, Any]:
+    """Return the record in a text of the file `where`. Raises ValueError with this name."""
+    try:
+        return read_lock(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def ended_names(copies: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -109,24 +120,27 @@ def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name:
 
     - `state` is the latest one, and `ended` if any copy shows that;
     - `min_isr` is the one with most values, because each run adds to it;
-    - `hosts` are those of all copies, without the hosts whose own copy has ended. If the copy of the control node has
-      ended, it names those that were left, and other hosts count that have a copy which has not ended.
+    - `hosts` are those of all copies, without the hosts whose own copy has ended. If the control node's copy has ended,
+      the hosts are its `hosts` plus every host whose own copy has not ended. Hosts that an earlier failover to the same
+      datacenter separated are among them: they may still have its fence.
     """
-    same = [lock for lock in (own, *there.values()) if lock and lock["name"] == name]
-    ended = ended_names([own, *there.values()])
+    copies = [lock for lock in (own, *there.values()) if lock]
+    same, ended = [lock for lock in copies if lock["name"] == name], ended_names(copies)
     record = {key: value for lock in same for key, value in lock.items() if key not in OLD_KEYS}
     record["state"] = ENDED if name in ended else max((state_of(lock) for lock in same), key=STATES.index)
     if earlier := ended - {name}:
         record["earlier"] = sorted(earlier)
     if saved := [lock["min_isr"] for lock in same if "min_isr" in lock]:
         record["min_isr"] = max(saved, key=lambda values: len(values["topics"]))
-    left = {host for host, lock in there.items() if lock["name"] == name and state_of(lock) != ENDED}
-    parts = [lock for lock in same if state_of(lock) != ENDED]
+    active = [lock for lock in copies if state_of(lock) != ENDED and lock["name"] not in ended - {name}]
+    parts = [lock for lock in active if lock["survivor"] == record["survivor"]]
     if own and own["name"] == name and state_of(own) == ENDED:
-        parts = [{"hosts": [*own.get("hosts", ()), *left]}]
+        parts = [own]
     if any("hosts" in lock for lock in same):
-        done = {host for host, lock in there.items() if lock["name"] == name and host not in left}
-        separated = {host for lock in parts for host in lock.get("hosts", ())} - done
+        done = {host for host, lock in there.items() if lock["name"] == name and state_of(lock) == ENDED}
+        left = {host for host, lock in there.items() if lock["survivor"] == record["survivor"]} - done
+        left = {host for host in left if state_of(there[host]) != ENDED}
+        separated = left | {host for lock in parts for host in lock.get("hosts", ())} - done
         record["hosts"] = sorted(separated)
         record["unfenced"] = sorted({host for lock in same for host in lock.get("unfenced", ())} - separated)
     return record
@@ -135,10 +149,10 @@ def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name:
 def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of the failover, merged from the copies of the control node, `text`, and of the probed hosts.
 
-    Return {} if there is none. Of several failovers, the newest one counts, but none to another datacenter than that of
-    the control node. Raises ValueError.
+    Return {} if there is none. Returns the newest failover. If the control node has a copy, ignores failovers to
+    another datacenter. Raises ValueError.
     """
-    own, there = read_lock(text), copies_of(hosts, hostvars)
+    own, there = _read(text, VARIABLE), copies_of(hosts, hostvars)
     found = [lock for lock in (own, *there.values()) if lock and (not own or lock["survivor"] == own["survivor"])]
     return merged(own, there, max(lock["name"] for lock in found)) if found else {}
 
@@ -152,9 +166,10 @@ def known(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], surviv
     - `newest`: the greatest name, '' without one.
 
     A failover is under way if a host has a copy, and no copy shows its end. If only the control node has a copy,
-    another control node may have ended the failover. If all hosts that were separated are there without a copy, it has.
+    another control node may have ended the failover. If all hosts that were separated are there without a copy, it has,
+    unless the copy has a state and saved values: a failback would have left copies with the state `ended`.
     """
-    own, there = read_lock(text), copies_of(hosts, hostvars)
+    own, there = _read(text, path), copies_of(hosts, hostvars)
     found = [lock for lock in (own, *there.values()) if lock]
     ended = ended_names(found)
     name = max((lock["name"] for lock in found if lock["survivor"] == survivor), default="")
@@ -180,10 +195,16 @@ def _foreign(
 ) -> str:
     """Return why a failover to another datacenter forbids one to `survivor`; '' if there is none under way."""
     if own and own["survivor"] != survivor and own["name"] not in ended:
+        done = f'If failback.yml has ended that failover on another control node, add "ended": true to {path}'
+        if state_of(merged(own, there, own["name"])) == SEPARATED:
+            return (
+                f"survivor = {survivor!r}: a failover to {own['survivor']} began on {own.get('started')}, and has only "
+                f"separated its hosts as far as the records show that can be read; run playbooks/failback.yml. {done}, "
+                f"also if {own['survivor']} is lost and no other control node has continued that failover"
+            )
         return (
             f"survivor = {survivor!r}: {own['survivor']} already took over on {own.get('started')}. A failover to the "
-            "other datacenter would lose what was written since; run playbooks/failback.yml. If failback.yml has ended "
-            f'that failover on another control node, add "ended": true to {path}'
+            f"other datacenter would lose what was written since; run playbooks/failback.yml. {done}"
         )
     other = [host for host, lock in there.items() if lock["survivor"] != survivor and lock["name"] not in ended]
     return (
@@ -195,14 +216,20 @@ def _foreign(
 
 
 def _alone(own: Mapping[str, Any], hosts: Collection[str], path: str) -> str:
-    """Return why the copy of the control node, which no host has, may be in force; '' if it is not."""
+    """Return why the copy of the control node, which no host has, may be in force; '' if it is not.
+
+    Later steps than the separation need a copy on each reached host, and each run reaches a quorum of the survivor. So
+    in the state `separated`, the run was killed before all hosts had a copy, and a new failover begins.
+    """
     missing = [host for host in own.get("hosts", ()) if host not in hosts]
+    removed = "state" in own and "min_isr" in own
+    if state_of(own) == SEPARATED or not (missing or removed):
+        return ""
+    back = f" Bring {' or '.join(missing)} back." if missing else ""
     return (
-        f"{path} has the record of a failover of {own.get('started')}, but no host that can be reached has it. Bring "
-        f"{' or '.join(missing)} back. If failback.yml has ended this failover on another control node, add "
-        f'"ended": true to {path}. If it has not, and these hosts never return, copy {path} to {HOST_LOCK} of a host'
-        if missing
-        else ""
+        f"{path} has the record of a failover of {own.get('started')}, but no host that can be reached has it.{back} "
+        f'If failback.yml has ended this failover on another control node, add "ended": true to {path}. If it has not'
+        f"{', and these hosts never return' if missing else ''}, copy {path} to {HOST_LOCK} of a host"
     )
 
 
@@ -254,8 +281,8 @@ def begun(
 def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str, Any]) -> bool:
     """Tell whether a run continues a failover with a witness that has begun to change the brokers.
 
-    `lock` is its record, `hosts` are those of the run. Each that has the record needs its fence, of which the variable
-    failover_fence tells (a result of the module stat): failback.yml first removes the fences. Other hosts get both now.
+    `lock` is its record, `hosts` are those of the run. Every host with a copy must still have its fence
+    (failover_fence, a result of stat), because failback.yml first removes the fences. Other hosts get both now.
     """
     there = copies_of(hosts, hostvars)
     mine = [host for host, copy in there.items() if copy["name"] == lock.get("name")]
@@ -287,25 +314,40 @@ def conflict(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], pat
 
     `text` is the record of the control node, `path` its file, `hosts` are those that were probed.
     """
-    lock = recorded(text, hosts, hostvars)
+    own, lock = _read(text, path), recorded(text, hosts, hostvars)
     there = copies_of(hosts, hostvars)
-    ended = ended_names([lock, *there.values()])
+    ended = ended_names([own, lock, *there.values()])
+    copy_it = f"run playbooks/failback.yml from its control node, or copy {HOST_LOCK} of such a host to {path}"
+    later = [host for host, copy in there.items() if copy["name"] == lock["name"] != own.get("name")]
+    if later and own.get("name") in ended and lock["name"] not in ended:
+        return f"{', '.join(later)} has the record of a later failover, of {lock.get('started')}: {copy_it}"
     other = {
         host: copy for host, copy in there.items() if copy["survivor"] != lock["survivor"] and copy["name"] not in ended
     }
     served = [host for host in other if str(hostvars[host].get("datacenter", "")) == other[host]["survivor"]]
     if served and lock["name"] not in ended:
-        return (
-            f"{', '.join(served)} has the record of a failover to its own datacenter: both datacenters have served "
-            "alone; read docs/disaster.md#split-brain"
-        )
+        return _served(served, other)
     copies = sorted({f"{copy['survivor']} took over on {copy.get('started')}" for copy in other.values()})
     return (
-        f"{', '.join(other)} has the record of another failover ({', '.join(copies)}): run playbooks/failback.yml from "
-        f"its control node, or copy {HOST_LOCK} of such a host to {path}"
-        if other
-        else ""
+        f"{', '.join(other)} has the record of another failover ({', '.join(copies)}): {copy_it}" if other else ""
     )
+
+
+def _served(hosts: Sequence[str], copies: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what to do about hosts that return, and whose copies are of a failover to their own datacenter."""
+    latest = max((state_of(copies[host]) for host in hosts), key=STATES.index)
+    has = f"{', '.join(hosts)} has the record of a failover to its own datacenter"
+    if latest == SEPARATED:
+        return (
+            f"{has}, which has only separated hosts. On each of them, remove {HOST_LOCK}, the unit millrace-fence, "
+            "/etc/nftables.d/millrace-fence.nft and the table millrace_fence"
+        )
+    if latest == RETURNING:
+        return (
+            f"{has}, whose failback has begun. If its control node has recorded the end, add \"ended\": true to "
+            f"{HOST_LOCK} of these hosts; otherwise, read docs/disaster.md#split-brain"
+        )
+    return f"{has}: both datacenters have served alone; read docs/disaster.md#split-brain"
 
 
 def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], present: Iterable[str]) -> list[Problem]:

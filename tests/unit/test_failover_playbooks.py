@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.errors import AnsibleUndefinedVariable
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from unit.failover_site import ENDED, GROUPS, LOCK, in_state, site
@@ -72,6 +73,27 @@ def test_nothing_is_changed_before_the_last_check_of_a_failback() -> None:
         assert firsts == play.get("tasks", ())[: len(firsts)]
 
 
+def test_a_server_that_was_killed_between_two_files_of_its_ensemble_is_continued() -> None:
+    """zoo.cfg.before-failover exists, and zoo.cfg has the servers of both datacenters still."""
+    find_collections()
+    (task,) = (one for one in FAILOVER[2]["tasks"] if "failover_resumes" in one.get("ansible.builtin.set_fact", {}))
+    text = trust_as_template(task["ansible.builtin.set_fact"]["failover_resumes"])
+    for saved, resumes in (({"stat": {"exists": True}}, True), ({"stat": {"exists": False}}, False), ({}, False)):
+        given = {"__lock": LOCK, "__plan": {"keeps_ensemble": False}, "__is_small": False, "failover_saved": saved}
+        assert bool(Templar(loader=DataLoader(), variables=given).template(text)) is resumes
+
+
+def test_no_registration_is_removed_without_a_record() -> None:
+    """With --start-at-task, the play has no record, and the task fails."""
+    (removes,) = tasks(FAILOVER, "zookeeper_registrations")
+    text = trust_as_template(removes["lost"])
+    given: dict[str, Any] = {"__plan": {"lost_brokers": [1, 2]}}
+    with pytest.raises(AnsibleUndefinedVariable):
+        Templar(loader=DataLoader(), variables=given).template(text)
+    given["failover_record"] = LOCK
+    assert Templar(loader=DataLoader(), variables=given).template(text) == [1, 2]
+
+
 @pytest.mark.parametrize("state", ["separated", "ensemble", "lowered", "returning", "ended"])
 def test_a_verdict_depends_on_the_state_of_the_record(tmp_path: Path, state: str) -> None:
     """A failover that was interrupted after it changed the ensemble has taken over."""
@@ -84,6 +106,23 @@ def test_a_verdict_depends_on_the_state_of_the_record(tmp_path: Path, state: str
     templar = Templar(loader=DataLoader(), variables={**texts, "failover_lock": str(record)})
     given = [templar.template(trust_as_template(asked[key])) for key in ("taken_over", "failover_state")]
     assert given == (["dc2", state] if state in ("ensemble", "lowered", "returning") else ["", "lowered"])
+
+
+def test_a_host_that_an_earlier_failback_did_not_reach_records_its_end() -> None:
+    """Its old copy would reject playbooks."""
+    find_collections()
+    (task,) = next(one for one in FAILBACK if one["name"].startswith("Remove fences from hosts"))["tasks"]
+    probed = {"preflight_probe": {"probe": {"failover": json.dumps(in_state("lowered"))}}}
+    templar = Templar(loader=DataLoader(), variables=probed)
+    record = templar.template(trust_as_template(task["vars"]["ended_record"]))
+    assert record == {**in_state("lowered"), "state": "ended", "hosts": []}
+
+
+def test_the_end_of_a_failback_is_recorded_last() -> None:
+    """After it, a repetition only removes fences."""
+    (play,) = (one for one in FAILBACK if one["name"] == "Bring the brokers back")
+    assert play["tasks"][-1]["name"] == "Record on the control node that everything is restored"
+    assert "millrace.kafka.kafka_leaders" in play["tasks"][-2]
 
 
 CHANGES = {f"ansible.builtin.{name}" for name in ("import_tasks", "shell", "copy", "file")} | {

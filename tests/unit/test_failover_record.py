@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.filter.failover import (
     failback_conflict,
     failover_known,
     failover_record,
+    failover_resumes,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
     advanced,
@@ -150,7 +151,7 @@ def test_another_control_node_continues_with_the_record_of_a_host() -> None:
     hostvars = copies(dc2_zk1={}, dc2_zk2=LOCK)
     assert merged({}, hostvars) == LOCK
     assert recorded("", ["dc2-zk1"], hostvars) == {}
-    assert merged({}, copies(dc2_zk1={}, dc2_zk2=LOCK, dc2_zk3=SAVED)) == SAVED
+    assert merged({}, copies(dc2_zk1=LOCK, dc2_zk2=SAVED, dc2_zk3={})) == SAVED
 
 
 def test_an_older_copy_on_the_control_node_does_not_hide_the_saved_values_of_hosts() -> None:
@@ -209,7 +210,8 @@ def test_a_run_resumes_only_where_the_fences_are() -> None:
 @pytest.mark.parametrize("own", [SAVED, OLD_STATES["lowered"], in_state("ensemble")])
 def test_a_record_that_was_left_over_on_a_second_control_node_begins_a_new_failover(own: dict[str, Any]) -> None:
     """Another control node has ended the failover. So the values are saved again, and ZooKeeper's data is copied."""
-    for hostvars in (copies(dc2_zk1=ENDED, dc2_zk2={}), copies(dc2_zk1={}, dc2_zk2={})):
+    without = [] if own is SAVED else [copies(dc2_zk1={}, dc2_zk2={})]
+    for hostvars in (copies(dc2_zk1=ENDED, dc2_zk2={}), *without):
         seen = found(own, hostvars)
         assert (seen["why"], seen["lock"], seen["earlier"]) == ("", {}, [LOCK["name"]])
         lock = begun(seen, PLAN, hostvars, [], "power", AT)
@@ -223,6 +225,75 @@ def test_a_record_that_only_the_control_node_has_may_be_in_force() -> None:
     seen = found(SAVED, copies(dc2_zk2={}, dc2_zk3={}))
     assert "Bring dc2-zk1 back." in seen["why"]
     assert 'add "ended": true to /pki/failover.json' in seen["why"]
+
+
+def test_saved_values_are_not_dropped_because_no_host_has_a_copy() -> None:
+    """A failback leaves copies that have ended, so somebody has removed those of the hosts."""
+    why = found(SAVED, copies(dc2_zk1={}, dc2_zk2={}))["why"]
+    assert ("Bring" in why, why.endswith("copy /pki/failover.json to /etc/millrace/failover.json of a host")) == (
+        False,
+        True,
+    )
+
+
+def test_a_run_that_was_killed_before_its_first_copy_on_a_host_is_begun_anew() -> None:
+    """Then dc2-zk2 goes down. It may have the copy, so it stays among the hosts that can have a fence."""
+    seen = found(LOCK, copies(dc2_zk1={}, dc2_zk3={}))
+    assert (seen["why"], seen["lock"]) == ("", {})
+    lock = begun(seen, PLAN, ["dc2-zk1", "dc2-zk3"], [], "power", AT)
+    assert (lock["name"], lock["hosts"]) == (AT, ["dc2-zk1", "dc2-zk2", "dc2-zk3"])
+
+
+def test_hosts_that_an_earlier_failover_separated_stay_named() -> None:
+    """The control node that began it did not continue it, and dc2-zk3 was down meanwhile."""
+    first = {**LOCK, "hosts": ["dc2-zk1", "dc2-zk2", "dc2-zk3"]}
+    second = {**SAVED, "name": "20271128T120000Z", "hosts": ["dc2-zk1", "dc2-zk2"]}
+    everything = ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
+    assert merged(first, copies(dc2_zk1=second, dc2_zk2=second))["hosts"] == everything
+    assert merged(second, copies(dc2_zk1=second, dc2_zk2=second, dc2_zk3=first))["hosts"] == everything
+    ended = {**second, "state": "ended", "hosts": []}
+    assert merged(ended, copies(dc2_zk1=ended, dc2_zk3=first))["hosts"] == ["dc2-zk3"]
+
+
+def test_a_failover_that_only_separated_hosts_is_no_split_brain() -> None:
+    """Neither does one whose failback has begun prove that both datacenters have served alone."""
+    own = {**LATER, "state": "lowered", "min_isr": VALUES}
+    for state, words in (
+        ("separated", "which has only separated hosts. On each of them, remove /etc/millrace/failover.json"),
+        ("returning", 'whose failback has begun. If its control node has recorded the end, add "ended": true'),
+        ("ensemble", "both datacenters have served alone"),
+        ("lowered", "both datacenters have served alone"),
+    ):
+        hostvars = copies(dc2_zk1=in_state(state), dc1_zk1=own)
+        assert words in conflict(json.dumps(own), [*hostvars], hostvars, FILE)
+    why = found(LOCK, copies(dc1_zk1={}), "dc1")["why"]
+    assert ("has only separated its hosts" in why, "what was written since" in why) == (True, False)
+
+
+def test_a_failback_leaves_a_later_failover_that_this_control_node_does_not_know() -> None:
+    later = {**LATER, "survivor": "dc2", "lost": ["dc1"], "hosts": ["dc2-zk1"]}
+    left = {**ENDED, "hosts": ["dc2-zk3"]}
+    for own, copy in ((left, later), (SAVED, {**later, "earlier": [SAVED["name"]]})):
+        hostvars = copies(dc2_zk1=copy, dc2_zk3=SAVED)
+        why = conflict(json.dumps(own), [*hostvars], hostvars, FILE)
+        assert why.startswith("dc2-zk1 has the record of a later failover, of 2026-11-28")
+        assert why.endswith("or copy /etc/millrace/failover.json of such a host to /pki/failover.json")
+    assert conflict(json.dumps(later), ["dc2-zk1"], copies(dc2_zk1=later), FILE) == ""
+
+
+def test_the_file_that_cannot_be_read_is_named() -> None:
+    hostvars = copies(dc2_zk1={}, dc2_zk2={})
+    hostvars["dc2-zk2"]["preflight_probe"]["probe"]["failover"] = "{"
+    for call in (
+        lambda: failover_record("", [*hostvars], hostvars),
+        lambda: failover_known("", [*hostvars], hostvars, "dc2", FILE),
+        lambda: failback_conflict(json.dumps(SAVED), [*hostvars], hostvars, FILE),
+        lambda: failover_resumes(SAVED, [*hostvars], hostvars),
+    ):
+        with pytest.raises(AnsibleFilterError, match="failover.json of dc2-zk2: Expecting"):
+            call()
+    with pytest.raises(AnsibleFilterError, match="/pki/failover.json: Expecting"):
+        failover_known("{", [], {}, "dc2", FILE)
 
 
 def test_a_clock_that_is_late_does_not_make_an_older_failover() -> None:
