@@ -328,9 +328,7 @@ def conflict(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], pat
     if served and lock["name"] not in ended:
         return _served(served, other)
     copies = sorted({f"{copy['survivor']} took over on {copy.get('started')}" for copy in other.values()})
-    return (
-        f"{', '.join(other)} has the record of another failover ({', '.join(copies)}): {copy_it}" if other else ""
-    )
+    return f"{', '.join(other)} has the record of another failover ({', '.join(copies)}): {copy_it}" if other else ""
 
 
 def _served(hosts: Sequence[str], copies: Mapping[str, Mapping[str, Any]]) -> str:
@@ -344,7 +342,7 @@ def _served(hosts: Sequence[str], copies: Mapping[str, Mapping[str, Any]]) -> st
         )
     if latest == RETURNING:
         return (
-            f"{has}, whose failback has begun. If its control node has recorded the end, add \"ended\": true to "
+            f'{has}, whose failback has begun. If its control node has recorded the end, add "ended": true to '
             f"{HOST_LOCK} of these hosts; otherwise, read docs/disaster.md#split-brain"
         )
     return f"{has}: both datacenters have served alone; read docs/disaster.md#split-brain"

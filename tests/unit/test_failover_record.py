@@ -290,9 +290,9 @@ def test_the_file_that_cannot_be_read_is_named() -> None:
         lambda: failback_conflict(json.dumps(SAVED), [*hostvars], hostvars, FILE),
         lambda: failover_resumes(SAVED, [*hostvars], hostvars),
     ):
-        with pytest.raises(AnsibleFilterError, match="failover.json of dc2-zk2: Expecting"):
+        with pytest.raises(AnsibleFilterError, match=r"failover\.json of dc2-zk2: Expecting"):
             call()
-    with pytest.raises(AnsibleFilterError, match="/pki/failover.json: Expecting"):
+    with pytest.raises(AnsibleFilterError, match=r"/pki/failover\.json: Expecting"):
         failover_known("{", [], {}, "dc2", FILE)
 
 
