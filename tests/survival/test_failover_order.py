@@ -54,6 +54,25 @@ def test_a_run_killed_before_the_first_restart_is_undone(stretched: Stretched, t
     stretched.whole()
 
 
+def test_a_datacenter_that_is_lost_again_during_the_failback_returns(stretched: Stretched, topic: str) -> None:
+    """The second failover is killed before its first restart: its fences stand, and failback.yml completes the failback."""
+    if stretched.name != LAYOUT:
+        pytest.skip("one layout is enough")
+    before = min_isr(stretched, topic)
+    mend = lose(stretched, "dc1")
+    stretched.play("playbooks/failover.yml", *statement("dc2"))
+    mend()
+    stretched.interrupt("playbooks/failback.yml", "Wait until every replica is in sync")
+    mend = lose(stretched, "dc1")
+    stretched.interrupt("playbooks/failover.yml", "Restart the ZooKeeper servers", *statement("dc2"))
+    assert json.loads(stretched.record.read_text())["state"] == "returning"
+    mend()
+    stretched.start_zookeeper(stretched.servers_of("dc1"))
+    stretched.play("playbooks/failback.yml")
+    stretched.whole()
+    assert (fenced(stretched), stretched.record.exists(), min_isr(stretched, topic)) == ([], False, before)
+
+
 def test_the_other_datacenter_is_lost_next(stretched: Stretched, topic: str) -> None:
     """A broker misses the failback, and takes part in the next failover to the other side; no fence stays.
 
