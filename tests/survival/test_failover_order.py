@@ -55,7 +55,7 @@ def test_a_run_killed_before_the_first_restart_is_undone(stretched: Stretched, t
 
 
 def test_a_datacenter_that_is_lost_again_during_the_failback_returns(stretched: Stretched, topic: str) -> None:
-    """The second failover is killed before its first restart: its fences stand, and failback.yml completes the failback."""
+    """The second failover is killed before its first restart. failback.yml removes its fences, and completes."""
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
     before = min_isr(stretched, topic)

@@ -464,7 +464,7 @@ def test_the_record_that_a_verdict_is_based_on_is_named() -> None:
     (line,) = (one for one in disaster_lines(planned, seen, disaster_record(json.dumps(SAVED)), FILE) if FILE in one)
     assert "from dc1 to dc2 of 2026-11-28 12:00:00 UTC, state lowered. If failback.yml has ended it on" in line
     (line,) = (one for one in disaster_lines(planned, seen, disaster_record("{"), FILE) if FILE in one)
-    assert "cannot be read, so the verdict is without it: Expecting" in line
+    assert "cannot be read, so the verdict is without it: failover_lock: Expecting" in line
 
 
 RETURNED = {
