@@ -1,6 +1,8 @@
 """Conditions in failover.yml and failback.yml that no filter computes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,31 @@ def test_the_end_of_a_failback_is_recorded_last() -> None:
     assert "millrace.kafka.kafka_leaders" in play["tasks"][-2]
 
 
+@pytest.mark.parametrize("playbook", [FAILOVER, FAILBACK], ids=["failover", "failback"])
+def test_a_host_that_is_lost_during_a_run_ends_it(playbook: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Each play has this from the other tasks of its play, and from the plays after it, with and without `serial`.
+
+    For max_fail_percentage alone, an unreachable host is no failed one.
+    """
+    keys = {"serial", "any_errors_fatal", "max_fail_percentage"}
+    ways = {json.dumps({key: play[key] for key in keys & {*play}}) for play in playbook if "tasks" in play}
+    hosts = {"gone": {"ansible_host": "127.0.0.1", "ansible_port": 1}, **dict.fromkeys(["b", "c"], LOCAL)}
+    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
+    for number, way in enumerate(ways - {"{}"}):  # a play on localhost needs nothing
+        file = tmp_path / f"{number}.json"
+        echo = {"name": "AFTER", "ansible.builtin.debug": {"msg": "went on"}}
+        plays = [
+            {"hosts": "gone,b", **json.loads(way), "tasks": [{"ansible.builtin.command": "true"}, echo]},
+            {"hosts": "c", "tasks": [echo]},
+        ]
+        file.write_text(json.dumps(plays))
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", str(tmp_path / "hosts.json"), str(file)]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=PLAYBOOKS.parent, timeout=60)
+        assert "UNREACHABLE" in run.stdout, run
+        assert "went on" not in run.stdout, (way, run.stdout)
+
+
+LOCAL = {"ansible_connection": "local"}
 CHANGES = {f"ansible.builtin.{name}" for name in ("import_tasks", "shell", "copy", "file")} | {
     "millrace.kafka.host_state",
     "millrace.kafka.kafka_min_isr",
