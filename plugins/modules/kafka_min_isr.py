@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr impor
     lowered,
     of_dict,
     restoring,
+    saving,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
@@ -47,8 +48,13 @@ options:
     type: dict
   saved:
     description: >-
-      RV(saved) of an interrupted call. It is returned with what this call replaces in addition.
+      RV(saved) of an interrupted call. It is returned with what this call replaces in addition. Of two values of a
+      topic, the higher one is returned.
     type: dict
+  only_saved:
+    description: Lowers only topics in O(saved). Topics that appeared later keep their values until the next call.
+    type: bool
+    default: false
 extends_documentation_fragment: [millrace.kafka.kafka_cluster]
 attributes:
   check_mode: {description: "Reports what a run would change, and writes nothing.", support: full}
@@ -140,6 +146,7 @@ def main() -> None:
             "survivors": {"type": "list", "elements": "int", "default": []},
             "restore": {"type": "dict"},
             "saved": {"type": "dict"},
+            "only_saved": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -159,13 +166,12 @@ def main() -> None:
             saved = restored
         else:
             placed = [(one.topic, one.replicas) for one in metadata.partitions]
-            target = lowered(there, options["to"], fewest_replicas(placed, options["survivors"]))
+            replicas = fewest_replicas(placed, options["survivors"])
+            target = lowered(there, options["to"], replicas)
             default, values, needed = target.default, {**target.topics}, there.default != target.default
-            replaced = {name: there.topics.get(name, "") for name in values}
-            saved = Values(
-                there.default if earlier is None else earlier.default,
-                {**replaced, **(earlier.topics if earlier else {})},
-            )
+            if options["only_saved"] and earlier:
+                values = {name: value for name, value in values.items() if name in earlier.topics}
+            saved = saving(there, earlier, values, replicas)
         if not needed and not values:
             return {"changes": [], "saved": saved.as_dict()}
         lines = lines_of(default, values)[not needed :]

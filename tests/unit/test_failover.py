@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.failover_site import FILE, GROUPS, LOCK, SAVED, WITH_QUORUM, WITNESS, looked, site, with_witness
+from unit.failover_site import FILE, GROUPS, LOCK, SAVED, VALUES, WITH_QUORUM, WITNESS, looked, site, with_witness
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
     disaster_record,
@@ -15,13 +15,17 @@ from ansible_collections.millrace.kafka.plugins.filter.failover import (
     returning_hosts,
     surviving_hosts,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import (
     Values,
     fewest_replicas,
+    joined,
     lowered,
     of_dict,
     restoring,
+    saving,
 )
+from ansible_collections.millrace.kafka.plugins.modules import kafka_min_isr
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import (
     disaster_lines,
     enough_servers,
@@ -297,6 +301,42 @@ def test_values_that_were_lowered_twice_are_restored() -> None:
 
 def test_a_higher_value_is_kept() -> None:
     assert restoring(Values("", {"orders": "3"}), Values("2", {"orders": "4"})) == (None, {})
+
+
+def test_saved_values_are_joined_without_loss() -> None:
+    """Of two control nodes that fail over at the same time, one may read values that the other one has lowered."""
+    before, lowered_already = Values("", {"orders": "3", "pairs": ""}), Values("2", {"pairs": "1", "audit": "3"})
+    together = Values("", {"orders": "3", "pairs": "", "audit": "3"})
+    assert joined(before, lowered_already) == joined(lowered_already, before) == together
+    assert joined(Values("3", {"orders": "2"}), Values("10", {"orders": "10"})) == Values("10", {"orders": "10"})
+
+
+def test_values_that_were_set_during_a_failover_are_saved_by_the_next_run() -> None:
+    """`orders` and `pairs` got higher values from an operator; `audit` and `trios` have those of the first run."""
+    earlier = Values("", {"orders": "3", "pairs": "", "audit": "3", "trios": ""})
+    there = Values("2", {"orders": "4", "pairs": "3", "audit": "2", "trios": "2", "late": "3"})
+    saved = saving(there, earlier, there.topics, {"pairs": 1, "trios": 2, "orders": 2})
+    assert saved == Values("", {"orders": "4", "pairs": "3", "audit": "3", "trios": "", "late": "3"})
+    assert saving(there, None, ["late", "none"], {}) == Values("2", {"late": "3", "none": ""})
+
+
+def test_a_topic_that_appeared_after_the_values_were_recorded_is_not_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, given = list[Any](), {"to": 2, "survivors": [], "restore": None, "saved": VALUES, "only_saved": True}
+    admin, metadata = object(), Metadata("id", 3, {3: ("a", 1)}, [])
+    module = type("Module", (), {"params": given, "check_mode": False})()
+    monkeypatch.setattr(kafka_min_isr, "KafkaModule", lambda **_: module)
+    monkeypatch.setattr(kafka_min_isr, "read", lambda *_: Values("2", {"orders": "3", "late": "3"}))
+    monkeypatch.setattr(kafka_min_isr, "write", lambda *given: written.append(given[2:]))
+    monkeypatch.setattr(kafka_min_isr, "ask", lambda module, key, answered: found.append(answered(admin, metadata)))
+    found = list[dict[str, Any]]()
+    kafka_min_isr.main()
+    assert (written, found[0]["saved"]) == ([("2", {"orders": "2"})], VALUES)
+
+
+@pytest.mark.parametrize("wrong", [{"a": None}, {"a": "abc"}, {"a": "-1"}, {"a": []}])
+def test_saved_values_are_numbers(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not values of min.insync.replicas"):
+        of_dict({"default": "", "topics": wrong})
 
 
 def test_a_lower_default_is_not_raised() -> None:

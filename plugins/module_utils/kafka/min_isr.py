@@ -27,7 +27,47 @@ def of_dict(saved: Mapping[str, Any]) -> Values:
     topics = saved.get("topics")
     if not isinstance(topics, Mapping) or not isinstance(saved.get("default"), str):
         raise ValueError("not values of min.insync.replicas: it needs a text `default` and a dict `topics`")
-    return Values(saved["default"], {str(name): str(value) for name, value in topics.items()})
+    values = {str(name): str(value) for name, value in topics.items()}
+    if wrong := [value for value in (saved["default"], *values.values()) if value and not value.isdecimal()]:
+        raise ValueError(f"not values of min.insync.replicas: {', '.join(wrong)}")
+    return Values(saved["default"], values)
+
+
+def joined(*saved: Values) -> Values:
+    """Return the values that any of these have: of two, the higher one, but '' (as the default) before any number.
+
+    A run that was interrupted, or that reads beside another one, can save values that were lowered already. These are
+    never higher, and a value '' was never lowered.
+    """
+    topics: dict[str, str] = {}
+    for values in saved:
+        topics |= {name: _joined(value, topics.get(name, value)) for name, value in values.topics.items()}
+    default = saved[0].default
+    for values in saved[1:]:
+        default = _joined(default, values.default)
+    return Values(default, topics)
+
+
+def _joined(one: str, other: str) -> str:
+    return max(one, other, key=int) if one and other else ""
+
+
+def saving(there: Values, earlier: Values | None, topics: Iterable[str], replicas: Mapping[str, int]) -> Values:
+    """Return the values to save before those of `topics` and the default are replaced; `earlier` were saved before.
+
+    A topic that followed the default has a value of its own if it is above the number of its `replicas`, because no
+    failover writes such a value.
+    """
+    now = Values(there.default, {name: there.topics.get(name, "") for name in topics})
+    if earlier is None:
+        return now
+    own = {
+        name: value
+        for name, value in now.topics.items()
+        if value and earlier.topics.get(name) == "" and int(value) > replicas.get(name, int(value))
+    }
+    known = joined(earlier, now)
+    return Values(known.default, {**known.topics, **own})
 
 
 def fewest_replicas(partitions: Iterable[tuple[str, Collection[int]]], brokers: Collection[int]) -> dict[str, int]:
