@@ -18,6 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record imp
     FAILOVER_ACTIVE,
     HOST_LOCK,
     lock_problem,
+    text_of,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
@@ -123,15 +124,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         return changes and not self._task.check_mode and not only_preflight(task_vars.get("ansible_run_tags", ()))
 
 
+def declared(model: Model) -> list[str]:
+    """Return the names of the datacenters and hosts of the inventory that have a function."""
+    return [*datacenters(model.functional), *(machine.name for machine in model.functional)]
+
+
 def failover_of_control_node(model: Model, changes: bool) -> list[Problem]:
     """Return the problem of a failover of which the control node has a record; a warning unless the run `changes`."""
     paths = {str(machine.inputs.get("failover_lock") or "") for machine in model.functional} - {""}
-    found = [
-        problem
-        for path in sorted(paths)
-        if Path(path).is_file()
-        for problem in lock_problem(Path(path).read_text("utf-8"), path, HOST_LOCK, (), datacenters(model.functional))
-    ]
+    found = list[Problem]()
+    for path in sorted(paths):
+        try:
+            text = text_of(path)
+        except ValueError:
+            text = "{"  # FAILOVER_UNREADABLE
+        found += lock_problem(text, path, HOST_LOCK, (), declared(model))
     return [replace(problem, warning=not changes) for problem in found]
 
 
@@ -148,7 +155,7 @@ def failover_of_hosts(model: Model, probes: Mapping[str, Mapping[str, Any]], cha
     found = [
         problem
         for text, hosts in by_text.items()
-        for problem in lock_problem(text, HOST_LOCK, other, hosts, datacenters(model.functional))
+        for problem in lock_problem(text, HOST_LOCK, other, hosts, declared(model))
     ]
     return [replace(problem, warning=not changes) for problem in found]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -40,6 +39,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record imp
     resumes,
     scope,
     state_of,
+    text_of,
 )
 
 
@@ -65,6 +65,11 @@ def _readable(call: Callable[[], Any]) -> Any:
             f"the record of a failover cannot be read: {error}. Compare the file that the variable failover_lock names "
             f"with {HOST_LOCK} of the hosts, and restore it. Nothing was changed."
         ) from error
+
+
+def failover_text(path: str) -> str:
+    """Return the text of the record on the control node; '' without a file. Raises AnsibleFilterError."""
+    return str(_readable(lambda: text_of(path)))
 
 
 def failover_record(text: str, hosts: Sequence[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,10 +99,10 @@ def failback_conflict(text: str, hosts: Sequence[str], hostvars: Mapping[str, An
     return str(_readable(lambda: conflict(text, hosts, hostvars, path)))
 
 
-def disaster_record(text: str) -> dict[str, Any]:
-    """Return the record of a failover that has not ended; {} without one, {'error': why} if it cannot be read."""
+def disaster_record(path: str) -> dict[str, Any]:
+    """Return the record in this file unless it has ended; {} without one, {'error': why} if it cannot be read."""
     try:
-        found = recorded(text, (), {})
+        found = recorded(text_of(path), (), {})
     except ValueError as error:
         return {"error": str(error)}
     return found if found and state_of(found) != ENDED else {}
@@ -109,9 +114,9 @@ def lock_of(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any]) ->
     Return {} without one, and if this run has done all that there is to do for it (variable failback_done).
     """
     for host in groups.get("kafka", ()) if hostvars else ():
-        path = Path(str(hostvars[host].get("failover_lock") or ""))
+        path = str(hostvars[host].get("failover_lock") or "")
         done = any(hostvars[one].get("failback_done") for one in {*groups["kafka"], *groups.get("zookeeper", ())})
-        return failover_record(path.read_text("utf-8"), (), {}) if path.is_file() and not done else {}
+        return {} if done else failover_record(failover_text(path), (), {})
     return {}
 
 
@@ -201,6 +206,7 @@ class FilterModule:
             "failover_record": failover_record,
             "failover_refusal": refusal,
             "failover_resumes": failover_resumes,
+            "failover_text": failover_text,
             "failover_unseparated": unseparated,
             "listeners_without": listeners_without,
             "once_separated_hosts": once_separated_hosts,

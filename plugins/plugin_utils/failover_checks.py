@@ -60,18 +60,33 @@ def refusal(plan_of: Mapping[str, Any], seen: Mapping[str, Any], lock: Mapping[s
     """Return why a failover may not begin or continue; '' if it may. `seen` is the result of kafka_disaster.
 
     `lock` is the record of the failover, {} without one. A run that `continues` needs no verdict, since the failover
-    itself has changed it. With a witness, it needs proof that the lost datacenter has not returned.
+    itself has changed it. With a witness, it needs proof that the lost datacenter has not returned. Without a witness,
+    no server of the survivor may belong to an ensemble that the lost datacenter leads.
     """
     survivor, serving = plan_of["survivor"], [name for name, mode in seen["modes"].items() if mode in SERVES]
     other = f", but not to {survivor}" if seen["survivors"] and survivor not in seen["survivors"] else ""
     why = f"{seen['verdict']}{other}: {seen['reason']}; {seen['advice']}"
     allowed = continues or (seen["verdict"] == POSSIBLE and survivor in seen["survivors"])
     if seen["verdict"] != FORBIDDEN and not {*serving} & {*plan_of["lost_zookeeper"]} and allowed:
-        if not continues or not plan_of["keeps_ensemble"]:
+        if not continues:
             return ""
-        if enough_servers(plan_of, serving):
+        if not plan_of["keeps_ensemble"]:
+            why = _hidden(plan_of, seen)
+        elif enough_servers(plan_of, serving):
             why = _returned(plan_of, seen)
     return f"{why}. {_state(lock)}" if why else ""
+
+
+def _hidden(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
+    """Return why servers of the survivor may follow a leader of the lost datacenter; '' if they do not."""
+    here = {name: mode for name, mode in seen["modes"].items() if name in plan_of["zookeeper"]}
+    following = [name for name, mode in here.items() if mode in SERVES]
+    if not following or any(mode in LEADS for mode in here.values()):
+        return ""
+    return (
+        f"{', '.join(following)} follows a leader that does not answer here: {', '.join(plan_of['lost'])} may have "
+        "returned. Repair the network, or ask from another host (-e admin_host=HOST)"
+    )
 
 
 def _returned(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
@@ -170,6 +185,11 @@ def not_alone(plan_of: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
 
 def too_few(plan_of: Mapping[str, Any], hosts: Collection[str]) -> str:
     """Return why `hosts`, which Ansible reaches, are too few for a failback; '' if they are enough."""
+    if not plan_of["lost_kafka"]:
+        return (
+            f"The inventory has no broker in {', '.join(plan_of['lost'])}, the datacenter that the record names as lost. "
+            "Use the names from the time of the failover until failback.yml has ended it"
+        )
     servers = [name for name in plan_of["lost_zookeeper"] if name in hosts]
     brokers = [name for name in plan_of["lost_kafka"] if name in hosts]
     missing = [name for name in [*plan_of["kafka"], *plan_of["lost_kafka"]] if name not in hosts]

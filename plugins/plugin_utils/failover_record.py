@@ -4,11 +4,12 @@ Copies are on the control node (the variable failover_lock) and on each ZooKeepe
 (HOST_LOCK). A copy that no run reaches keeps its old state, even after the failback. The keys:
 
 - `name`: start time of the failover, used in file names; unique and increasing;
-- `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time;
+- `survivor`, `lost`, `fenced`, `started`: the datacenters, the operator's statement, and the time; `lost_hosts`: the
+  ZooKeeper servers and brokers of the lost datacenters;
 - `state`: one of STATES, how far the failover and its failback are;
 - `hosts`: the hosts that were separated; `unfenced`: the ones that the operator left unseparated;
 - `min_isr`: the values of min.insync.replicas from before the failover, since the state `lowered`;
-- `earlier`: names of the failovers that had ended when this one began.
+- `earlier`: names of the failovers that had ended when this one began, or that are a part of it.
 
 A failback replaces the copy of each host by one in the state `ended`. So a copy that it did not reach proves nothing
 once any copy of the same failover has ended.
@@ -19,9 +20,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import of_dict
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import joined, of_dict
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 HOST_LOCK = "/etc/millrace/failover.json"
@@ -52,18 +54,25 @@ FAILOVER_UNREADABLE = ProblemKind(
 
 
 def read_lock(text: str) -> dict[str, Any]:
-    """Return the record in a text; {} for an empty text. Raises ValueError if it is not the record of a failover."""
-    if not text.strip():
+    """Return the record in a text; {} for '' (no file). Raises ValueError if it is not the record of a failover."""
+    if not text:
         return {}
-    lock: dict[str, Any] = json.loads(text)
-    if not isinstance(lock, dict) or not lock.get("lost") or not _texts(lock["lost"]):
+    if not text.strip():
+        raise ValueError("it is empty")
+    try:
+        lock: dict[str, Any] = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(lock, dict) or not lock.get("lost") or not _texts(lock["lost"]) or "" in lock["lost"]:
         raise ValueError("it names no lost datacenter")
-    if not isinstance(lock.get("survivor"), str):
+    if not isinstance(lock.get("survivor"), str) or not lock["survivor"] or lock["survivor"] in lock["lost"]:
         raise ValueError("it names no survivor")
+    if not isinstance(lock.get("ended", False), bool):
+        raise ValueError("ended: neither true nor false")
     name = lock.get("name")
     if not isinstance(name, str) or not name or "/" in name:
         raise ValueError("it has no name")
-    if wrong := [key for key in ("hosts", "unfenced", "earlier") if not _texts(lock.get(key, []))]:
+    if wrong := [key for key in ("hosts", "unfenced", "earlier", "lost_hosts") if not _texts(lock.get(key, []))]:
         raise ValueError(f"{', '.join(wrong)}: not a list of texts")
     if lock.get("state", ENDED) not in STATES:
         raise ValueError(f"state: none of {', '.join(STATES)}")
@@ -74,6 +83,16 @@ def read_lock(text: str) -> dict[str, Any]:
     if state_of(lock) == LOWERED and "min_isr" not in lock:
         raise ValueError("min_isr is missing")
     return lock
+
+
+def text_of(path: str) -> str:
+    """Return the text of a record on the control node; '' without a file. Raises ValueError if it cannot be read."""
+    try:
+        return Path(path).expanduser().read_text("utf-8") or "\n" if path else ""
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _texts(value: object) -> bool:
@@ -109,36 +128,63 @@ def _read(text: str, where: str) -> dict[str, Any]:
 
 
 def ended_names(copies: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the failovers of which a copy shows that their failback has ended."""
-    found = [*copies]
-    ended = {lock["name"] for lock in found if lock and state_of(lock) == ENDED}
-    return ended | {name for lock in found for name in lock.get("earlier", ())}
+    """Return the names of the failovers of which a copy shows that they have ended.
+
+    A new failover has a greater name than all that its hosts know, so the end of one is the end of those to the same
+    datacenter with smaller names.
+    """
+    found = [lock for lock in copies if lock]
+    done = [lock for lock in found if state_of(lock) == ENDED]
+    last: dict[str, str] = {}
+    for lock in done:
+        last[lock["survivor"]] = max(lock["name"], last.get(lock["survivor"], ""))
+    before = {lock["name"] for lock in found if lock["name"] <= last.get(lock["survivor"], "")}
+    return before | {name for lock in found for name in lock.get("earlier", ())}
 
 
-def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
-    """Return the record of the failover `name`: of the control node (`own`) and of the hosts (`there`) together.
+def active(copies: Iterable[Mapping[str, Any]], survivor: str) -> list[Mapping[str, Any]]:
+    """Return the copies of failovers to this datacenter of which no copy shows the end: they are one failover.
 
-    - `state` is the latest one, and `ended` if any copy shows that;
-    - `min_isr` is the one with most values, because each run adds to it;
+    Two control nodes can have begun it, each with its own name, and clocks differ.
+    """
+    found = [lock for lock in copies if lock]
+    ended = ended_names(found)
+    return [lock for lock in found if lock["survivor"] == survivor and lock["name"] not in ended]
+
+
+def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], survivor: str) -> dict[str, Any]:
+    """Return the record of the failover to `survivor`: of the control node (`own`) and of the hosts (`there`) together.
+
+    It consists of all copies that are `active`; if there are none, of the newest copies. {} without any.
+
+    - `name` is the greatest one, and `earlier` has the others: they end with this one;
+    - `state` is the latest one, and `ended` if no copy is active;
+    - `min_isr` are the values of all copies (min_isr.joined);
     - `hosts` are those of all copies, without the hosts whose own copy has ended. If the control node's copy has ended,
       the hosts are its `hosts` plus every host whose own copy has not ended. Hosts that an earlier failover to the same
       datacenter separated are among them: they may still have its fence.
     """
     copies = [lock for lock in (own, *there.values()) if lock]
-    same, ended = [lock for lock in copies if lock["name"] == name], ended_names(copies)
+    under_way = active(copies, survivor)
+    found = under_way or [lock for lock in copies if lock["survivor"] == survivor]
+    name = max((lock["name"] for lock in found), default="")
+    same = sorted(under_way, key=lambda lock: str(lock["name"])) or [lock for lock in found if lock["name"] == name]
+    if not same:
+        return {}
     record = {key: value for lock in same for key, value in lock.items() if key not in OLD_KEYS}
-    record["state"] = ENDED if name in ended else max((state_of(lock) for lock in same), key=STATES.index)
-    if earlier := ended - {name}:
+    ended = ended_names(copies)
+    record |= {"name": name, "state": max((state_of(lock) for lock in same), key=STATES.index) if under_way else ENDED}
+    if earlier := ended.union(lock["name"] for lock in same) - {name}:
         record["earlier"] = sorted(earlier)
-    if saved := [lock["min_isr"] for lock in same if "min_isr" in lock]:
-        record["min_isr"] = max(saved, key=lambda values: len(values["topics"]))
-    active = [lock for lock in copies if state_of(lock) != ENDED and lock["name"] not in ended - {name}]
-    parts = [lock for lock in active if lock["survivor"] == record["survivor"]]
+    if saved := [of_dict(lock["min_isr"]) for lock in same if "min_isr" in lock]:
+        record["min_isr"] = joined(*saved).as_dict()
+    open_copies = [lock for lock in copies if state_of(lock) != ENDED and lock["name"] not in ended - {name}]
+    parts = [lock for lock in open_copies if lock["survivor"] == survivor]
     if own and own["name"] == name and state_of(own) == ENDED:
         parts = [own]
     if any("hosts" in lock for lock in same):
         done = {host for host, lock in there.items() if lock["name"] == name and state_of(lock) == ENDED}
-        left = {host for host, lock in there.items() if lock["survivor"] == record["survivor"]} - done
+        left = {host for host, lock in there.items() if lock["survivor"] == survivor} - done
         left = {host for host in left if state_of(there[host]) != ENDED}
         separated = left | {host for lock in parts for host in lock.get("hosts", ())} - done
         record["hosts"] = sorted(separated)
@@ -149,12 +195,12 @@ def merged(own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name:
 def recorded(text: str, hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of the failover, merged from the copies of the control node, `text`, and of the probed hosts.
 
-    Return {} if there is none. Returns the newest failover. If the control node has a copy, ignores failovers to
-    another datacenter. Raises ValueError.
+    Return {} if there is none. It is the failover to the survivor of the control node's copy; without such a copy, that
+    to the survivor of the newest one. Raises ValueError.
     """
     own, there = _read(text, VARIABLE), copies_of(hosts, hostvars)
-    found = [lock for lock in (own, *there.values()) if lock and (not own or lock["survivor"] == own["survivor"])]
-    return merged(own, there, max(lock["name"] for lock in found)) if found else {}
+    newest = own or max(there.values(), key=lambda lock: str(lock["name"]), default={})
+    return merged(own, there, newest["survivor"]) if newest else {}
 
 
 def known(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], survivor: str, path: str) -> dict[str, Any]:
@@ -172,20 +218,21 @@ def known(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], surviv
     own, there = _read(text, path), copies_of(hosts, hostvars)
     found = [lock for lock in (own, *there.values()) if lock]
     ended = ended_names(found)
-    name = max((lock["name"] for lock in found if lock["survivor"] == survivor), default="")
-    why, lock = _foreign(own, there, ended, survivor, path), dict[str, Any]()
-    if not why and name and name not in ended:
-        lock = merged(own, there, name)
-        if not any(copy["name"] == name for copy in there.values()):
+    under_way = active(found, survivor)
+    why, lock = _unread(hosts, hostvars) or _foreign(own, there, ended, survivor, path), dict[str, Any]()
+    if not why and under_way:
+        lock = merged(own, there, survivor)
+        if not any(copy in under_way for copy in there.values()):
             why, lock = _alone(own, hosts, path), {}
-            ended.add(name)
-        elif gone := _without_copy(own, there, name, hosts):
+            ended.add(own["name"])
+        elif gone := _without_copy(under_way, there, hosts):
             why = (
-                f"{', '.join(host for host in there if there[host]['name'] == name)} has the record of a failover, and "
+                f"{', '.join(host for host in there if there[host] in under_way)} has the record of a failover, and "
                 f"{', '.join(gone)}, which was separated too, has none. If failback.yml has ended it, remove "
                 f"{HOST_LOCK} and {path}; otherwise copy the record to {', '.join(gone)}"
             )
-    left = merged(own, there, own["name"]).get("hosts", ()) if own and own["name"] in ended else ()
+    mine = {host: copy for host, copy in there.items() if own and copy["name"] == own["name"]}
+    left = merged(own, mine, own["survivor"]).get("hosts", ()) if own and own["name"] in ended else ()
     newest = max((one["name"] for one in found), default="")
     return {"why": why, "lock": lock, "hosts": [*left], "earlier": sorted(ended), "newest": newest}
 
@@ -196,7 +243,7 @@ def _foreign(
     """Return why a failover to another datacenter forbids one to `survivor`; '' if there is none under way."""
     if own and own["survivor"] != survivor and own["name"] not in ended:
         done = f'If failback.yml has ended that failover on another control node, add "ended": true to {path}'
-        if state_of(merged(own, there, own["name"])) == SEPARATED:
+        if state_of(merged(own, there, own["survivor"])) == SEPARATED:
             return (
                 f"survivor = {survivor!r}: a failover to {own['survivor']} began on {own.get('started')}, and has only "
                 f"separated its hosts as far as the records show that can be read; run playbooks/failback.yml. {done}, "
@@ -234,13 +281,12 @@ def _alone(own: Mapping[str, Any], hosts: Collection[str], path: str) -> str:
 
 
 def _without_copy(
-    own: Mapping[str, Any], there: Mapping[str, Mapping[str, Any]], name: str, hosts: Collection[str]
+    same: Sequence[Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]], hosts: Collection[str]
 ) -> list[str]:
-    """Return separated hosts without a copy, if all copies have no `state` and saved values; else [].
+    """Return separated hosts without a copy, if the copies (`same`) have no `state` and saved values; else [].
 
     Before there were states, a failback removed the copies of hosts.
     """
-    same = [lock for lock in (own, *there.values()) if lock and lock["name"] == name]
     if any("state" in lock for lock in same) or not any("min_isr" in lock for lock in same):
         return []
     separated = {host for lock in same for host in lock.get("hosts", ())}
@@ -260,19 +306,21 @@ def begun(
     `unfenced` are the hosts that the operator leaves unseparated now, `fenced` is the operator's statement, and `at` is
     the time in the form of NAME.
     """
+    newest = found["newest"].partition("-")[0]
     lock = found["lock"] or {
         "survivor": plan_of["survivor"],
         "lost": plan_of["lost"],
         "fenced": fenced,
         "started": datetime.strptime(at, NAME).strftime("%Y-%m-%d %H:%M:%S UTC"),
-        "name": at if at > found["newest"] else f"{found['newest']}1",
+        "name": f"{at if at > newest else f'{newest}1'}-{plan_of['survivor']}",
         "state": SEPARATED,
         "earlier": found["earlier"],
         "hosts": found["hosts"],
     }
-    separated = {*lock.get("hosts", ()), *hosts}
+    separated = {*lock.get("hosts", ()), *found["hosts"], *hosts}
     return {
         **lock,
+        "lost_hosts": sorted({*lock.get("lost_hosts", ()), *plan_of["lost_kafka"], *plan_of["lost_zookeeper"]}),
         "hosts": sorted(separated),
         "unfenced": sorted(({*lock.get("unfenced", ()), *unfenced}) - separated),
     }
@@ -285,7 +333,8 @@ def resumes(lock: Mapping[str, Any], hosts: Iterable[str], hostvars: Mapping[str
     (failover_fence, a result of stat), because failback.yml first removes the fences. Other hosts get both now.
     """
     there = copies_of(hosts, hostvars)
-    mine = [host for host, copy in there.items() if copy["name"] == lock.get("name")]
+    same = active(there.values(), str(lock.get("survivor")))
+    mine = [host for host, copy in there.items() if copy in same]
     fences = [hostvars[host]["failover_fence"]["stat"]["exists"] for host in mine]
     return "min_isr" in lock and bool(fences) and all(fences)
 
@@ -315,6 +364,8 @@ def conflict(text: str, hosts: Collection[str], hostvars: Mapping[str, Any], pat
     `text` is the record of the control node, `path` its file, `hosts` are those that were probed.
     """
     own, lock = _read(text, path), recorded(text, hosts, hostvars)
+    if unread := _unread(hosts, hostvars):
+        return unread
     there = copies_of(hosts, hostvars)
     ended = ended_names([own, lock, *there.values()])
     copy_it = f"run playbooks/failback.yml from its control node, or copy {HOST_LOCK} of such a host to {path}"
@@ -348,19 +399,26 @@ def _served(hosts: Sequence[str], copies: Mapping[str, Mapping[str, Any]]) -> st
     return f"{has}: both datacenters have served alone; read docs/disaster.md#split-brain"
 
 
+def _unread(hosts: Collection[str], hostvars: Mapping[str, Any]) -> str:
+    """Return why the copies of these hosts are unknown; '' if host_probe has asked one of them."""
+    asked = any("preflight_probe" in hostvars[host] for host in hosts)
+    return "" if asked or not hosts else "no host was asked for its record: run this without --skip-tags"
+
+
 def lock_problem(text: str, where: str, other: str, hosts: Sequence[str], present: Iterable[str]) -> list[Problem]:
     """Return the problem of a run that changes hosts during a failover; [] without a record.
 
     `text` is the record at the path `where`, `other` the path of its copies, `hosts` the hosts that have it ([] for the
-    control node), `present` the datacenters of the inventory. A record whose lost datacenters are no longer in the
-    inventory stops no run: what survived is the whole site then. Neither does one of a failover that has ended.
+    control node), `present` the datacenters and hosts of the inventory. A record whose lost datacenters and hosts are
+    no longer in the inventory stops no run: what survived is the whole site then. Neither does one of a failover that
+    has ended.
     """
     try:
         lock = read_lock(text)
     except ValueError:
         return [FAILOVER_UNREADABLE.problem(tuple(hosts), VARIABLE, where, other=other)]
     lost = [str(name) for name in lock.get("lost", ())]
-    if not lock or state_of(lock) == ENDED or not set(lost) & set(present):
+    if not lock or state_of(lock) == ENDED or not {*lost, *lock.get("lost_hosts", ())} & {*present}:
         return []
     started = str(lock.get("started", ""))
     return [

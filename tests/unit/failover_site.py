@@ -9,6 +9,8 @@ GROUPS = {
 WITNESS = {**GROUPS, "zookeeper": [*GROUPS["zookeeper"], "dc3-zk1"]}
 FILE = "/pki/failover.json"
 AT = "20281128T120000Z"
+NEW = f"{AT}-dc2"
+"""The name of a failover to dc2 that begins at AT."""
 LOCK: dict[str, Any] = {
     "survivor": "dc2",
     "lost": ["dc1"],

@@ -245,6 +245,26 @@ def test_with_a_witness_one_topic_that_rejects_writes_is_enough() -> None:
     assert decide(replace(rejecting, registered=["k1", "k3", "k4"])).verdict == "heals by itself"
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(
+            seen({**dict.fromkeys(DC2, "down"), **dict.fromkeys(DC1, NOT_SERVING)}, "k1 k2", NO_ANSWER),
+            id="without a witness",
+        ),
+        pytest.param(with_witness({"1": "leader", **dict.fromkeys("237", "follower")}, "k1 k2"), id="with a witness"),
+    ],
+)
+def test_a_datacenter_whose_data_is_old_does_not_take_over(look: Seen) -> None:
+    """dc2 took over and is dead now, and dc1 is back."""
+    look = replace(look, registered=["k1", "k2"])
+    assert (decide(look).verdict, list(decide(look).survivors)) == ("failover possible", ["dc1"])
+    decision = decide(replace(look, taken_over="dc2"))
+    assert (decision.verdict, list(decision.survivors)) == ("failover forbidden", [])
+    assert "dc2 took over: dc1 does not have what was written since" in decision.reason
+    assert decision.advice.startswith("bring dc2 back")
+
+
 def test_at_most_five_topics_are_named() -> None:
     look = with_witness({**SURVIVOR, "7": "follower"}, "k3 k4", probe="")
     assert "topics: a, b, c, d, e, and 2 more" in decide(replace(look, rejecting="abcdefg", helped="a")).reason

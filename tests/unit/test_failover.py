@@ -5,7 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.failover_site import FILE, GROUPS, LOCK, SAVED, VALUES, WITH_QUORUM, WITNESS, looked, site, with_witness
+from unit.failover_site import (
+    FILE,
+    GROUPS,
+    LATER,
+    LOCK,
+    SAVED,
+    VALUES,
+    WITH_QUORUM,
+    WITNESS,
+    looked,
+    site,
+    with_witness,
+)
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
     disaster_record,
@@ -497,14 +509,41 @@ def test_brokers_that_return_during_a_failover_are_named() -> None:
     assert not any("registered" in line for line in disaster_lines(planned, looked(probe=""), LOCK, FILE))
 
 
-def test_the_record_that_a_verdict_is_based_on_is_named() -> None:
+def test_the_record_that_a_verdict_is_based_on_is_named(tmp_path: Path) -> None:
     """The file of this control node can be left over, or not readable."""
-    planned, seen = plan(WITNESS, with_witness(), ""), looked(probe="")
-    assert disaster_record("") == disaster_record(json.dumps({**SAVED, "state": "ended"})) == {}
-    (line,) = (one for one in disaster_lines(planned, seen, disaster_record(json.dumps(SAVED)), FILE) if FILE in one)
+    planned, seen, file = plan(WITNESS, with_witness(), ""), looked(probe=""), tmp_path / "failover.json"
+
+    def lines(text: str) -> list[str]:
+        file.write_text(text)
+        return disaster_lines(planned, seen, disaster_record(str(file)), FILE)
+
+    assert disaster_record(str(file)) == {}
+    assert not [one for one in lines(json.dumps({**SAVED, "state": "ended"})) if FILE in one]
+    (line,) = (one for one in lines(json.dumps(SAVED)) if FILE in one)
     assert "from dc1 to dc2 of 2026-11-28 12:00:00 UTC, state lowered. If failback.yml has ended it on" in line
-    (line,) = (one for one in disaster_lines(planned, seen, disaster_record("{"), FILE) if FILE in one)
+    (line,) = (one for one in lines("{") if FILE in one)
     assert "cannot be read, so the verdict is without it: failover_lock: Expecting" in line
+
+
+def test_a_server_that_follows_a_hidden_leader_is_not_restarted() -> None:
+    """A failback was interrupted, and only the control node is cut off from dc1: the ensemble works."""
+    planned = plan(GROUPS, site(), "dc2")
+    for modes, words in (
+        ({"dc2-zk2": "follower", "dc2-zk3": "follower"}, "dc2-zk2, dc2-zk3 follows a leader that does not answer"),
+        ({"dc2-zk1": "leader", "dc2-zk2": "follower"}, ""),
+        ({"dc2-zk2": "not serving"}, ""),
+        ({}, ""),
+    ):
+        seen = looked(
+            verdict="heals by itself", survivors=[], modes={**dict.fromkeys(GROUPS["zookeeper"], "down"), **modes}
+        )
+        why = refusal(planned, seen, SAVED, True)
+        assert why.startswith(words) and bool(why) == bool(words), why
+
+
+def test_a_failback_names_a_datacenter_that_was_renamed() -> None:
+    planned = plan(GROUPS, site(), "dc2", ["east"])
+    assert too_few(planned, GROUPS["kafka"]).startswith("The inventory has no broker in east, the datacenter that the")
 
 
 RETURNED = {
@@ -544,14 +583,16 @@ def test_with_a_witness_each_host_that_returns_is_judged_for_itself() -> None:
 def test_hosts_that_return_and_were_separated_by_an_earlier_failover(tmp_path: Path) -> None:
     """dc2-kafka2 was left out of the failback of dc2, dc2-zk1 was not. Now dc2 returns after a failover to dc1."""
     lock = tmp_path / "failover.json"
-    lock.write_text(json.dumps({**LOCK, "survivor": "dc1", "lost": ["dc2"], "name": "20271128T120000Z"}))
+    lock.write_text(json.dumps(LATER))
     hostvars = site(str(lock))
     for host, copy in (("dc2-kafka2", SAVED), ("dc2-zk1", {**SAVED, "state": "ended"}), ("dc1-zk1", SAVED)):
         hostvars[host]["preflight_probe"] = {"probe": {"failover": json.dumps(copy)}}
     assert once_separated_hosts(GROUPS, hostvars) == "all:!all"  # nothing was checked
     hostvars["dc1-zk1"]["failback_scope"] = "all"
     assert once_separated_hosts(GROUPS, hostvars) == "dc2-kafka2"
-    hostvars["dc2-kafka2"]["preflight_probe"]["probe"]["failover"] = json.dumps({**SAVED, "survivor": "dc1"})
+    hostvars["dc2-kafka2"]["preflight_probe"]["probe"]["failover"] = json.dumps(
+        {**SAVED, "survivor": "dc1", "lost": ["dc2"]}
+    )
     assert once_separated_hosts(GROUPS, hostvars) == "all:!all"  # the copy of a failover that has not ended
 
 

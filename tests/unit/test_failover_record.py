@@ -1,18 +1,23 @@
 """The record of a failover: which of its copies count, and what they allow."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from unit.failover_site import AT, ENDED, FILE, LATER, LOCK, SAVED, STATES, VALUES, in_state
+from unit.failover_site import AT, ENDED, FILE, GROUPS, LATER, LOCK, NEW, SAVED, STATES, VALUES, in_state, site
 
 from ansible_collections.millrace.kafka.plugins.filter.failover import (
+    disaster_record,
     failback_conflict,
     failover_known,
     failover_record,
     failover_resumes,
+    failover_text,
+    surviving_hosts,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.host import probe
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
     advanced,
     begun,
@@ -26,7 +31,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record imp
     state_of,
 )
 
-PLAN = {"survivor": "dc2", "lost": ["dc1"], "keeps_ensemble": False}
+PLAN: dict[str, Any] = {
+    "survivor": "dc2",
+    "lost": ["dc1"],
+    "keeps_ensemble": False,
+    "lost_kafka": [],
+    "lost_zookeeper": ["dc1-zk1"],
+}
 WITH_WITNESS = {**PLAN, "keeps_ensemble": True}
 
 
@@ -64,6 +75,10 @@ def test_a_record_stops_runs_while_the_lost_datacenter_is_declared() -> None:
 
 WRONG: tuple[dict[str, Any], ...] = (
     {"survivor": 2},
+    {"survivor": ""},
+    {"survivor": "dc1"},
+    {"lost": [""]},
+    {"ended": "false"},
     {"lost": []},
     {"lost": [1]},
     {"lost": "dc1"},
@@ -88,6 +103,8 @@ WRONG: tuple[dict[str, Any], ...] = (
     [
         "{",
         "[]",
+        " ",
+        "[" * 100_000,
         "null",
         '{"survivor": "dc2"}',
         *(json.dumps({**SAVED, **wrong}) for wrong in WRONG),
@@ -168,10 +185,87 @@ def test_the_copy_with_most_saved_values_counts() -> None:
     assert lock["min_isr"]["topics"] == {"orders": "3", "audit": "2"}
 
 
-def test_records_of_other_failovers_are_not_mixed() -> None:
-    earlier = {**SAVED, "name": "20251128T120000Z"}
-    assert "min_isr" not in merged(earlier, copies(dc2_zk1=LOCK, dc2_zk2=earlier))
+def test_two_records_to_the_same_datacenter_are_one_failover() -> None:
+    """A control node whose clock was ahead was killed before it wrote to a host; another one completed the failover."""
+    ahead = {**LOCK, "name": "20271128T120000Z", "hosts": ["dc2-zk3"]}
+    for own, hostvars in (
+        (ahead, copies(dc2_zk1=SAVED, dc2_zk2=SAVED, dc2_zk3={})),
+        (SAVED, copies(dc2_zk1=ahead, dc2_zk2=SAVED)),
+        (ahead, copies(dc2_zk1=SAVED, dc2_zk2=in_state("separated"))),
+    ):
+        seen, lock = found(own, hostvars), merged(own, hostvars)
+        for one in (seen["lock"], lock):
+            assert (one["state"], one["min_isr"], one["name"], one["earlier"]) == (
+                "lowered",
+                VALUES,
+                ahead["name"],
+                [LOCK["name"]],
+            )
+            assert one["hosts"] == ["dc2-zk1", "dc2-zk2", "dc2-zk3"]
+        assert (seen["why"], resumes(seen["lock"], ["dc2-zk1", "dc2-zk2"], hostvars)) == ("", True)
+        end = {**lock, "state": "ended", "hosts": []}
+        assert merged(SAVED, copies(dc2_zk1=end))["state"] == merged(ahead, copies(dc2_zk1=end))["state"] == "ended"
+
+
+def test_a_failover_that_has_ended_is_not_mixed_with_the_next_one() -> None:
+    later = {**LOCK, "name": "20271128T120000Z", "earlier": [LOCK["name"]]}
+    assert "min_isr" not in merged(SAVED, copies(dc2_zk1=later, dc2_zk2=SAVED))
+    assert "min_isr" not in merged(ENDED, copies(dc2_zk1={**later, "earlier": []}, dc2_zk2=SAVED))
     assert merged(LOCK, copies(dc1_zk1=LATER)) == LOCK
+
+
+def test_the_values_of_all_copies_are_saved() -> None:
+    """Neither control node knows the values of the other one; the second one has read lowered values, too."""
+    first = {**SAVED, "min_isr": {"default": "", "topics": {"orders": "3", "pairs": ""}}}
+    second = {**SAVED, "min_isr": {"default": "2", "topics": {"audit": "4", "orders": "2", "pairs": "1"}}}
+    for own, other in ((first, second), (second, first)):
+        saved = merged(own, copies(dc2_zk1=other))["min_isr"]
+        assert saved == {"default": "", "topics": {"audit": "4", "orders": "3", "pairs": ""}}
+
+
+def test_failovers_to_two_datacenters_never_have_the_same_name() -> None:
+    """A clock was ahead, so the next names are not the time. The failover to dc2 only separated hosts."""
+    ahead = {**ENDED, "name": "20991128T120000Z"}
+    first, second = (
+        begun(found(ahead, copies(dc2_zk1=ahead), survivor), planned, [], [], "power", AT)
+        for survivor, planned in (("dc2", PLAN), ("dc1", {**PLAN, "survivor": "dc1", "lost": ["dc2"]}))
+    )
+    assert (first["name"], second["name"]) == ("20991128T120000Z1-dc2", "20991128T120000Z1-dc1")
+    third = begun({**found(first, {}), "lock": {}, "newest": first["name"]}, PLAN, [], [], "power", AT)
+    assert third["name"] == "20991128T120000Z11-dc2"
+
+
+def test_copies_that_were_not_read_are_no_proof() -> None:
+    """With --skip-tags hosts, preflight does not ask the hosts."""
+    hostvars = copies(dc2_zk1=SAVED)
+    hostvars["dc2-zk1"].pop("preflight_probe")
+    assert "run this without --skip-tags" in found(LOCK, hostvars)["why"]
+    assert "run this without --skip-tags" in conflict(json.dumps(LOCK), [*hostvars], hostvars, FILE)
+
+
+def test_a_record_on_the_control_node_that_cannot_be_read_is_not_missing(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "binary").write_bytes(b"\xff")
+    (tmp_path / "folder").mkdir()
+    for name in ("empty", "binary", "folder"):
+        path, hostvars = str(tmp_path / name), site(str(tmp_path / name))
+        with pytest.raises(AnsibleFilterError, match="cannot be read"):
+            failover_known(failover_text(path), [], {}, "dc2", path)
+        with pytest.raises(AnsibleFilterError, match="cannot be read"):
+            surviving_hosts(GROUPS, hostvars)
+        assert disaster_record(path)["error"]
+    assert failover_text(str(tmp_path / "missing")) == failover_text("") == ""
+    assert probe.failover_record(str(tmp_path / "missing")) == ""
+    assert failover_record(probe.failover_record(str(tmp_path / "missing")), [], {}) == {}
+    with pytest.raises(AnsibleFilterError, match="it is empty"):
+        failover_record(probe.failover_record(str(tmp_path / "empty")), [], {})
+
+
+def test_a_renamed_datacenter_is_still_the_lost_one() -> None:
+    lock = begun(found({}, {}), PLAN, ["dc2-zk1"], [], "power", AT)
+    renamed = ["east", "dc2", "dc1-zk1", "dc2-zk1"]
+    assert [one.code for one in lock_problem(json.dumps(lock), "/x", "/y", (), renamed)] == ["FAILOVER_ACTIVE"]
+    assert lock_problem(json.dumps(lock), "/x", "/y", (), ["dc2", "dc2-zk1"]) == []
 
 
 def test_a_host_that_gets_its_fence_later_is_no_longer_unfenced() -> None:
@@ -215,7 +309,7 @@ def test_a_record_that_was_left_over_on_a_second_control_node_begins_a_new_failo
         seen = found(own, hostvars)
         assert (seen["why"], seen["lock"], seen["earlier"]) == ("", {}, [LOCK["name"]])
         lock = begun(seen, PLAN, hostvars, [], "power", AT)
-        assert (lock["name"], lock["state"], lock["earlier"]) == (AT, "separated", [LOCK["name"]])
+        assert (lock["name"], lock["state"], lock["earlier"]) == (NEW, "separated", [LOCK["name"]])
         assert "min_isr" not in lock
         assert lock["started"] == "2028-11-28 12:00:00 UTC"
 
@@ -241,7 +335,7 @@ def test_a_run_that_was_killed_before_its_first_copy_on_a_host_is_begun_anew() -
     seen = found(LOCK, copies(dc2_zk1={}, dc2_zk3={}))
     assert (seen["why"], seen["lock"]) == ("", {})
     lock = begun(seen, PLAN, ["dc2-zk1", "dc2-zk3"], [], "power", AT)
-    assert (lock["name"], lock["hosts"]) == (AT, ["dc2-zk1", "dc2-zk2", "dc2-zk3"])
+    assert (lock["name"], lock["hosts"]) == (NEW, ["dc2-zk1", "dc2-zk2", "dc2-zk3"])
 
 
 def test_hosts_that_an_earlier_failover_separated_stay_named() -> None:
@@ -298,7 +392,7 @@ def test_the_file_that_cannot_be_read_is_named() -> None:
 
 def test_a_clock_that_is_late_does_not_make_an_older_failover() -> None:
     seen = found(ENDED, copies(dc2_zk1=ENDED))
-    assert begun(seen, PLAN, ["dc2-zk1"], [], "power", "20201128T120000Z")["name"] == "20261128T120000Z1"
+    assert begun(seen, PLAN, ["dc2-zk1"], [], "power", "20201128T120000Z")["name"] == "20261128T120000Z1-dc2"
 
 
 def test_a_failover_to_the_other_datacenter_needs_the_end_of_the_first() -> None:
@@ -312,7 +406,14 @@ def test_a_failover_to_the_other_datacenter_needs_the_end_of_the_first() -> None
 def test_a_new_failover_keeps_the_hosts_that_are_still_separated() -> None:
     """dc2-kafka2 was left out of the failback, and dc1 takes over next."""
     left = {**ENDED, "hosts": ["dc2-kafka2"]}
-    lock = begun(found(left, copies(dc1_zk1=ENDED), "dc1"), {**PLAN, "survivor": "dc1"}, ["dc1-zk1"], [], "power", AT)
+    lock = begun(
+        found(left, copies(dc1_zk1=ENDED), "dc1"),
+        {**PLAN, "survivor": "dc1", "lost": ["dc2"]},
+        ["dc1-zk1"],
+        [],
+        "power",
+        AT,
+    )
     assert (lock["hosts"], lock["earlier"]) == (["dc1-zk1", "dc2-kafka2"], [LOCK["name"]])
     assert conflict(json.dumps(lock), ["dc2-kafka2"], copies(dc2_kafka2=SAVED), FILE) == ""
 
@@ -320,7 +421,14 @@ def test_a_new_failover_keeps_the_hosts_that_are_still_separated() -> None:
 def test_a_failback_that_was_stopped_at_its_end_is_no_split_brain_after_the_next_failover() -> None:
     """The control node had recorded the end, and hosts still had their copies. Then dc1 took over."""
     returned = copies(dc2_zk1=SAVED, dc2_zk2=SAVED)
-    lock = begun(found(ENDED, copies(dc1_zk1={}), "dc1"), {**PLAN, "survivor": "dc1"}, ["dc1-zk1"], [], "power", AT)
+    lock = begun(
+        found(ENDED, copies(dc1_zk1={}), "dc1"),
+        {**PLAN, "survivor": "dc1", "lost": ["dc2"]},
+        ["dc1-zk1"],
+        [],
+        "power",
+        AT,
+    )
     hostvars = {**returned, **copies(dc1_zk1=lock)}
     assert conflict(json.dumps(lock), [*hostvars], hostvars, FILE) == ""
     assert conflict(json.dumps(old(LATER)), [*returned], returned, FILE).startswith(

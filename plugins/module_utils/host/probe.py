@@ -185,6 +185,11 @@ def read(path: str) -> str:
         return ""
 
 
+def failover_record(path: str) -> str:
+    """Return the text of the record of a failover: '' only without a file, a line break for one that has no text."""
+    return read(path) or "\n" * os.path.lexists(path)
+
+
 def converged() -> bool:
     """Tell whether this project has changed the host before: its block in /etc/hosts exists."""
     return bool(re.search(r"^# BEGIN millrace$", read("/etc/hosts"), re.MULTILINE))
@@ -300,7 +305,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
             ["kafka"] * bool(wanted["kafka_log_dirs"]) + ["zookeeper"] * bool(wanted.get("zookeeper_data_dir"))
         ),
         "converged": converged(),
-        "failover": read("/etc/millrace/failover.json"),
+        "failover": failover_record("/etc/millrace/failover.json"),
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "ssh_port": ssh_port(),

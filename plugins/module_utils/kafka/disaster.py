@@ -288,7 +288,7 @@ def _with_witness(seen: Seen, silent: Sequence[str]) -> Decision:
         return Decision(HEALS, f"{reason}. {survivor} has already taken over", _next_step(seen))
     if not helps:
         return Decision(HEALS, f"{reason}. Too few replicas are in sync", _more_replicas(seen, survivor))
-    return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
+    return _possible(seen, reason, silent, survivor)
 
 
 def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
@@ -330,12 +330,19 @@ def _without_quorum(seen: Seen, silent: Sequence[str]) -> Decision:
             f"bring ZooKeeper servers of {' or '.join(silent)} back, with their data, until ZooKeeper serves, and run "
             "this again. Nothing else is safe (docs/disaster.md#with-a-witness)",
         )
-    return Decision(
-        POSSIBLE,
-        f"no host of {gone} answers, and ZooKeeper does not serve in {survivor}",
-        _if_lost(silent, survivor),
-        [survivor],
-    )
+    reason = f"no host of {gone} answers, and ZooKeeper does not serve in {survivor}"
+    return _possible(seen, reason, silent, survivor)
+
+
+def _possible(seen: Seen, reason: str, silent: Sequence[str], survivor: str) -> Decision:
+    """Return the verdict that `survivor` may take over, unless another datacenter has newer data."""
+    if seen.taken_over not in ("", survivor):
+        return Decision(
+            FORBIDDEN,
+            f"{reason}. But {seen.taken_over} took over: {survivor} does not have what was written since",
+            f"bring {seen.taken_over} back, and run playbooks/failback.yml if it has not ended",
+        )
+    return Decision(POSSIBLE, reason, _if_lost(silent, survivor), [survivor])
 
 
 def _if_lost(silent: Sequence[str], survivor: str) -> str:
