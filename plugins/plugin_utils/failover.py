@@ -50,7 +50,9 @@ def statement_errors(
             f"layout = {', '.join(sorted(layouts))}: a failover is for {' and '.join(LAYOUTS)}. In stretch3, "
             "everything continues"
         )
-    if str(survivor) in set(found) - brokers:
+    if not isinstance(survivor, str):
+        errors.append(f"survivor = {survivor!r}: not a text; use -e survivor={survivor}")
+    elif str(survivor) in set(found) - brokers:
         errors.append(f"survivor = {survivor!r}: a witness has no brokers and no records; set one of {names}")
     elif str(survivor) not in brokers:
         errors.append(f"survivor = {survivor!r}: not a datacenter with brokers; set one of {names}")
@@ -143,7 +145,12 @@ def _admin(
     lost: Sequence[str],
     fenced: Sequence[str],
 ) -> str:
-    """Return the first of the host `named` and the group admin that is neither lost nor `fenced`, else localhost."""
+    """Return the first of the host `named` and the group admin that is neither lost nor `fenced`, else localhost.
+
+    Raises ValueError if the inventory has no host `named`.
+    """
+    if named and named not in {*hostvars, "localhost"}:
+        raise ValueError(f"admin_host = {named}: not a host of the inventory, nor localhost")
     asked = [host for host in dict.fromkeys((named, *groups.get("admin", ()))) if host in {*hostvars, "localhost"}]
     away = {*fenced, *_in((host for host in asked if host in hostvars), hostvars, lost)}
     return next((host for host in asked if host not in away), "localhost")

@@ -193,9 +193,10 @@ def test_an_admin_host_that_is_fenced_is_not_asked() -> None:
         ("ops2", "ops2"),
         ("localhost", "localhost"),
         ("dc1-kafka1", "localhost"),
-        ("typo", "localhost"),
     ):
         assert plan(groups, hostvars, "dc2", ["dc1"], named)["admin"] == asked
+    with pytest.raises(ValueError, match="admin_host = typo: not a host of the inventory"):
+        plan(groups, hostvars, "dc2", ["dc1"], "typo")
 
 
 @pytest.mark.parametrize(
@@ -215,6 +216,13 @@ def test_statement(said: tuple[str, str, str], words: list[str]) -> None:
     errors = statement_errors(GROUPS, site(), *said)
     assert len(errors) == len(words)
     assert all(word in error for word, error in zip(words, errors, strict=True))
+
+
+def test_a_survivor_that_is_a_number_is_refused() -> None:
+    """It is one in -e '{"survivor": 2}', and would match no datacenter later."""
+    hostvars = {host: {**of_host, "datacenter": of_host["datacenter"][2:]} for host, of_host in site().items()}
+    assert statement_errors(GROUPS, hostvars, "2", "power", "2") == []
+    assert statement_errors(GROUPS, hostvars, 2, "power", 2) == ["survivor = 2: not a text; use -e survivor=2"]
 
 
 @pytest.mark.parametrize("layout", ["single", "stretch3"])

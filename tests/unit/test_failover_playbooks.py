@@ -87,6 +87,25 @@ def test_a_server_that_was_killed_between_two_files_of_its_ensemble_is_continued
             assert bool(found) is continues  # in the state `separated`, the files are of an earlier failover
 
 
+def test_a_host_records_the_change_of_the_ensemble_before_it() -> None:
+    """So that another control node can continue: the state `separated` is no proof that this failover changed it."""
+    find_collections()
+    (task,) = (one for one in FAILOVER[2]["tasks"] if "__small" in str(one.get("millrace.kafka.host_state")))
+    given = {"failover_record": in_state("ensemble"), "__is_small": False, "__small": "x"}
+    given |= {key: trust_as_template(text) for key, text in task["vars"].items()}
+    given["failover_configuration"] = {"content": "y"}
+    found = Templar(loader=DataLoader(), variables=given).template(
+        trust_as_template(task["millrace.kafka.host_state"]["files"])
+    )
+    assert [one["path"].rpartition("/")[2] for one in found] == [
+        "failover.json",
+        "zoo.cfg.before-failover",
+        "zoo.cfg",
+    ]
+    assert json.loads(found[0]["content"])["state"] == "ensemble"
+    assert found[0]["content"].endswith("}\n")
+
+
 def test_no_registration_is_removed_without_a_record() -> None:
     """With --start-at-task, the play has no record, and the task fails."""
     (removes,) = tasks(FAILOVER, "zookeeper_registrations")
