@@ -81,7 +81,9 @@ def test_the_other_datacenter_is_lost_next(stretched: Stretched, topic: str) -> 
     if stretched.name != LAYOUT:
         pytest.skip("one layout is enough")
     before, pair = min_isr(stretched, topic), f"pair{uuid.uuid4().hex[:8]}"
-    stretched.lab.admin.create_topics([NewTopic(pair, 2, replication_factor=2)], operation_timeout=30)[pair].result(40)
+    there = [stretched.inventory.broker_id(host) for host in ("dc1-kafka1", "dc2-kafka1")]
+    two = NewTopic(pair, 2, replica_assignment=[there, there[::-1]])  # none on the broker that is left out
+    stretched.lab.admin.create_topics([two], operation_timeout=30)[pair].result(40)
     stretched.whole()
     mend = lose(stretched, "dc1")
     stretched.play("playbooks/failover.yml", *statement("dc2"))
