@@ -187,8 +187,8 @@ def too_few(plan_of: Mapping[str, Any], hosts: Collection[str]) -> str:
     """Return why `hosts`, which Ansible reaches, are too few for a failback; '' if they are enough."""
     if not plan_of["lost_kafka"]:
         return (
-            f"The inventory has no broker in {', '.join(plan_of['lost'])}, the datacenter that the record names as lost. "
-            "Use the names from the time of the failover until failback.yml has ended it"
+            f"The inventory has no broker in {', '.join(plan_of['lost'])}, the datacenter that the record names as "
+            "lost. Use the names from the time of the failover until failback.yml has ended it"
         )
     servers = [name for name in plan_of["lost_zookeeper"] if name in hosts]
     brokers = [name for name in plan_of["lost_kafka"] if name in hosts]
