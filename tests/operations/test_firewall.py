@@ -18,7 +18,7 @@ from operations.conftest import Operator
 # Runs on a host: tries what its argument names, all at once.
 TRY = f"{inspect.getsource(from_here)}\nimport json, sys\nprint(json.dumps(reach(json.loads(sys.argv[1]))))\n"
 # A port of a Spark node, at which something listens that is none of ours.
-STRANGER = 9100
+STRANGER = 9999
 PORTS = {"ZooKeeper": (7, 22, 2281, 2888, 3888), "broker": (7, 22, 9092, 9093), "Spark": (7, 22, STRANGER)}
 NO_ROUTE = ["ENETUNREACH"] * 5
 # From whom to whom, on which network: what the ports say, in the order of PORTS.
@@ -62,6 +62,7 @@ def stranger(inventory: Inventory) -> Iterator[None]:
     listens = f"import signal, socket; s = socket.create_server(('0.0.0.0', {STRANGER})); signal.pause()"
     stop = "systemctl stop --quiet stranger"
     inventory.run(node, f'{stop}; systemd-run --quiet --collect --unit stranger python3 -c "{listens}"')
+    until("the stranger listens", lambda: inventory.run(node, f"ss -Hltn sport = :{STRANGER}"), 60)
     yield
     inventory.run(node, stop)
 
