@@ -23,13 +23,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import ENSEMBLE, LOWERED, RETURNING
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.min_isr import joined, of_dict
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 HOST_LOCK = "/etc/millrace/failover.json"
 VARIABLE = "failover_lock"
 NAME = "%Y%m%dT%H%M%SZ"
-STATES = SEPARATED, ENSEMBLE, LOWERED, RETURNING, ENDED = ("separated", "ensemble", "lowered", "returning", "ended")
+SEPARATED, ENDED = "separated", "ended"
+STATES = (SEPARATED, ENSEMBLE, LOWERED, RETURNING, ENDED)
 """In the order in which a failover has them; of two copies, the later state counts.
 
 - `separated`: hosts are being separated;
