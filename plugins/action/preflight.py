@@ -16,7 +16,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.file import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.drawing.site import draw as drawing_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
     FAILOVER_ACTIVE,
+    FAILOVER_UNREADABLE,
     HOST_LOCK,
+    VARIABLE,
     lock_problem,
     text_of,
 )
@@ -135,10 +137,9 @@ def failover_of_control_node(model: Model, changes: bool) -> list[Problem]:
     found = list[Problem]()
     for path in sorted(paths):
         try:
-            text = text_of(path)
+            found += lock_problem(text_of(path), path, HOST_LOCK, (), declared(model))
         except ValueError:
-            text = "{"  # FAILOVER_UNREADABLE
-        found += lock_problem(text, path, HOST_LOCK, (), declared(model))
+            found.append(FAILOVER_UNREADABLE.problem((), VARIABLE, path, other=HOST_LOCK))
     return [replace(problem, warning=not changes) for problem in found]
 
 
