@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import DOWN, FORBIDDEN, LEADS, POSSIBLE
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disaster import (
+    DOWN,
+    ENSEMBLE,
+    FORBIDDEN,
+    LEADS,
+    POSSIBLE,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.failover import ENSEMBLE_LINE, enough_servers
-from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import (
-    ENSEMBLE,
-    SEPARATED,
-    state_of,
-)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.failover_record import SEPARATED, state_of
 
 ENSEMBLE_KINDS = ("server", "group", "weight")
 
